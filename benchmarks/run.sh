@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: benchmarks/run.sh [--compiled] [NAME...]
-# Installs missing packages, builds the benchmarks and runs them. Without a NAME it runs all but the last two.
+# Installs missing packages, builds the benchmarks and runs them. Without a NAME it runs all but the last three.
 # --compiled: the programs link to distrib::compiled, in build/benchmarks_compiled, instead of being header-only. NAMEs:
 #   cuts       the work of a shard's thread while 512 MiB are saved under load, compared with a cut in one piece; and
 #              how long pushes to such a parameter server take meanwhile
@@ -19,20 +19,22 @@
 #   records-tensorflow   reading, writing and parsing records, compared with TensorFlow
 #   main-job-tensorflow  the main job, asynchronous, compared with TensorFlow in as many processes and in one; gathering
 #              and scattering rows of a table, compared with TensorFlow's parameter server
-# The last two run only if they are named, and install TensorFlow into a cache directory.
+#   torch      modules of LibTorch, compared with a plain loop, and with three processes that add up gradients by Gloo
+# The last three run only if they are named. Those with TensorFlow install it into a cache directory; torch installs
+# libtorch-dev and libgloo-dev.
 # Prints a table and writes results.jsonl into the build folder. Exit code 0: all targets are met; 1: a target is
 # missed; 70: a benchmark could not be measured. Do not use the machine for anything else meanwhile.
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,24s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,26s/^# //p' benchmarks/run.sh)
 
 names=() build=build/benchmarks compiled=OFF
 for name in "$@"; do
   case $name in
     --compiled) build=build/benchmarks_compiled compiled=ON ;;
     cuts | files | guarantees | kernels | main-job | main-job-tensorflow | parameters | records | records-tensorflow | rpc | \
-      rpc-abuse)
+      rpc-abuse | torch)
       names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
     *) echo "error: no benchmark '$name'" >&2; echo "$usage" >&2; exit 64 ;;
@@ -56,7 +58,7 @@ esac
 logs=build/logs
 . tools/setup.sh
 ensure_packages build example benchmarks
-targets=()
+targets=() components=
 for name in "${names[@]}"; do
   case $name in
     cuts) targets+=(benchmark_ps_cuts_benchmark benchmark_ps_saves_benchmark) ;;
@@ -69,6 +71,11 @@ for name in "${names[@]}"; do
       ;;
     rpc) ensure_packages grpc; targets+=(distrib_rpc_benchmarks) ;;
     rpc-abuse) targets+=(distrib_rpc_benchmarks) ;;
+    torch)
+      ensure_packages torch gloo
+      targets+=(distrib_torch_benchmarks distrib_command fashion_mnist_convert)
+      components=";libtorch"
+      ;;
     main-job-tensorflow)
       targets+=(benchmark_main_job_train benchmark_parameters_ours distrib_command fashion_mnist_convert)
       ;;
@@ -80,7 +87,8 @@ ps_lite=${PS_LITE:-}
 case $ps_lite in '' | /*) ;; *) ps_lite=$started/$ps_lite ;; esac
 compile() {
   cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DDISTRIB_BUILD_TESTS=OFF -DDISTRIB_BUILD_DOCS=OFF \
-    -DDISTRIB_INSTALL=OFF -DDISTRIB_BENCHMARKS_COMPILED=$compiled -DPS_LITE="$ps_lite" &&
+    -DDISTRIB_INSTALL=OFF -DDISTRIB_BENCHMARKS_COMPILED=$compiled -DPS_LITE="$ps_lite" \
+    "-DDISTRIB_COMPONENTS=distrib$components" &&
     cmake --build $build --target "${targets[@]}"
 }
 phase 'build the benchmarks' compile
@@ -112,6 +120,7 @@ measure() {  # NAME
     rpc) python3 -B benchmarks/rpc.py $build ;;
     rpc-abuse) python3 -B benchmarks/rpc_abuse.py $build ;;
     main-job) convert && python3 -B benchmarks/main_job.py $build $records ;;
+    torch) convert && python3 -B benchmarks/torch.py $build $records ;;
     main-job-tensorflow)
       convert && "$tensorflow_python" -B benchmarks/main_job_tensorflow.py $build $records ;;
   esac

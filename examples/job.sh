@@ -4,12 +4,15 @@
 #   usage      the text of --help
 #   values     flags of its program with a value, "--batch --seed"
 #   switches   flags of its program without a value
+#   components components of the library that its programs need beside distrib, or nothing
 # and calls, in this order:
 #   read_flags ARGUMENT...   sets ps, workers, restart, out, and options, the flags for the program. First it offers
 #                            each flag to the job's own_flag ARGUMENT..., which sets `used` to the number of arguments
 #                            that it has used, or leaves it 0
 #   ensure_packages GROUP... of tools/setup.sh
+#   find_fashion_mnist       sets raw, the directory of the raw files; exits if they are missing
 #   build_job TARGET...      builds these programs of the job, and the programs that all jobs use
+#   convert_fashion_mnist    makes the TFRecords of the raw files with fashion_mnist_convert, and sets records
 #   train_job RECORDS        trains on these records, in several processes or in one, and draws the curves; returns only
 #                            if the job is done
 
@@ -50,12 +53,34 @@ read_flags() {
   [ -z "$out" ] || out=$(from_start "$out")
 }
 
+find_fashion_mnist() {
+  local file
+  raw=${FASHION_MNIST_DIR:-/usr/share/datasets/fashion-mnist}
+  raw=$(from_start "$raw")
+  for file in train-images-idx3 train-labels-idx1 t10k-images-idx3 t10k-labels-idx1; do
+    [ -r "$raw/$file-ubyte.gz" ] || {
+      echo "error: $raw/$file-ubyte.gz is missing. Put the four files of Fashion-MNIST into a directory, then run:" >&2
+      echo "  FASHION_MNIST_DIR=DIR examples/$job/run.sh" >&2
+      exit 66
+    }
+  done
+}
+convert_fashion_mnist() {
+  records=build/data/fashion_mnist
+  if [ ! -e "$records/complete" ] || [ "$(cat "$records/complete")" != "$raw" ]; then
+    rm -rf "$records"
+    phase 'convert the images to TFRecords' $build/examples/fashion_mnist_convert "$raw" "$records"
+    echo "$raw" >"$records/complete"
+  fi
+}
+
 build_job() {
   phase 'build the example' compile_job "${@/#/${job}_}"
 }
 compile_job() {
   cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DDISTRIB_BUILD_TESTS=OFF -DDISTRIB_BUILD_BENCHMARKS=OFF \
-    -DDISTRIB_BUILD_TOOLS=ON -DDISTRIB_BUILD_DOCS=OFF -DDISTRIB_INSTALL=OFF &&
+    -DDISTRIB_BUILD_TOOLS=ON -DDISTRIB_BUILD_DOCS=OFF -DDISTRIB_INSTALL=OFF \
+    "-DDISTRIB_COMPONENTS=distrib${components:+;$components}" &&
     cmake --build $build --target "$@" fashion_mnist_report distrib_command
 }
 

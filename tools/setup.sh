@@ -2,7 +2,9 @@
 # Sourced by the scripts that users run. Defines
 #   ensure_packages GROUP...   installs the missing packages of these groups on Debian; on other systems says what to
 #                              install, and exits with 69
-#   phase NAME COMMAND...      runs a command quietly and prints one line with its seconds; shows its output if it fails
+#   phase NAME COMMAND...      runs a command quietly. Prints at once which log it writes; then how far it is, every minute
+#                              (on a terminal every second); at the end a line with its seconds. If it fails, shows the
+#                              log from the first error of a compiler, a linker or CMake on, otherwise the end of the log
 # The output of both goes to $logs, which the sourcing script sets.
 
 packages_of() {
@@ -10,6 +12,7 @@ packages_of() {
     build) echo g++ cmake ninja-build ccache python3 ca-certificates libasio-dev libxtensor-dev zlib1g-dev ;;
     example) echo libssl-dev openssl dataset-fashion-mnist; packages_of blas; packages_of tools ;;
     torch) echo libtorch-dev ;;
+    gloo) echo libgloo-dev ;;
     blas) echo libxtensor-blas-dev libopenblas-dev ;;
     render) echo python3-jinja2 python3-yaml python3-jsonschema ;;
     tests) echo catch2 clang-format-19 python3-clang-19 codespell nlohmann-json3-dev libprotobuf-dev protobuf-compiler binutils libisal-dev libcpp-httplib-dev pkg-config git; packages_of render; packages_of example ;;
@@ -70,20 +73,57 @@ install_packages() {  # uses as_root of its caller
 # Lines that build and test programs print when there is no failure.
 phase_noise='^\[[0-9]+/[0-9]+\]|^ *Start +[0-9]+:|\.+ +Passed +[0-9.]+ sec$|^Label Time Summary|^[a-z_]+ += +[0-9.]+ sec\*proc|^-- |^Preset CMake variables:|^  [A-Z_]+=".*"$|^$'
 
+# The first line of a build that says why it failed. Warnings stand before it.
+phase_cause='^[^ ]+: (fatal |internal compiler )?error: |: undefined reference to |^CMake Error|^ninja: build stopped: '
+
 phase() {  # NAME COMMAND...
-  local name=$1 began=$EPOCHREALTIME log status=0
+  local name=$1 began=$EPOCHREALTIME log watcher status=0
   log=$logs/$(tr -c 'a-zA-Z0-9\n-' _ <<<"${name:0:40}").log
   mkdir -p "$logs"
-  [ ! -t 1 ] || printf '%-56s       ...\r' "${name:0:56}"
-  "${@:2}" >"$log" 2>&1 </dev/null || status=$?
+  : >"$log"
+  [ -t 1 ] || printf '%-56s       ...  (log: %s)\n' "${name:0:56}" "$log"
+  exec 9> >(watch_phase "$name" "$log" "$began")  # which ends when 9 is closed
+  watcher=$!
+  "${@:2}" >"$log" 2>&1 </dev/null 9>&- || status=$?
+  exec 9>&-
+  wait $watcher || :
+  [ ! -t 1 ] || printf '\033[K'
   if [ $status -eq 0 ]; then
     printf '%-56s %7s s\n' "${name:0:56}" "$(seconds_since "$began")"
   else
     printf '%-56s %7s s  FAILED\n' "${name:0:56}" "$(seconds_since "$began")"
-    grep -avE "$phase_noise" "$log" | tail -n 100 | sed 's/^/  /' >&2
+    show_failure "$log" | sed 's/^/  /' >&2
     echo "  (complete output: $log)" >&2
   fi
   return $status
+}
+
+# Prints how far the phase is, until its stdin ends: with the phase, or with the script. (Not a background process that is
+# killed: bash may run the script's trap on EXIT in a process that it has just started.)
+watch_phase() {  # NAME LOG BEGAN
+  local every=60 left=60 end='\n' ended built
+  [ ! -t 1 ] || every=1 left=0 end='\r'
+  while :; do
+    if [ $left -eq 0 ]; then
+      built=$(grep -aoE '^\[[0-9]+/[0-9]+\]' "$2" | tail -n 1) || :
+      printf "%-56s %7s s  ...%s$end" "${1:0:56}" "$(seconds_since "$3")" "${built:+  $built}"
+      left=$every
+    fi
+    ended=0
+    read -r -t 1 || ended=$?
+    [ $ended -gt 128 ] || return 0  # otherwise the second is over
+    left=$((left - 1))
+  done
+}
+
+show_failure() {  # LOG
+  local from=
+  if ! grep -aq 'tests failed out of' "$1"; then from=$(grep -anEm 1 "$phase_cause" "$1" | cut -d: -f1) || :; fi
+  if [ -n "$from" ]; then
+    tail -n "+$from" "$1" | grep -avE "$phase_noise" | head -n 40 || :
+  else
+    grep -avE "$phase_noise" "$1" | tail -n 100 || :
+  fi
 }
 
 seconds_since() {  # EPOCHREALTIME

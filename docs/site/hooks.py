@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions that MkDocs calls during a build. They change the titles, the navigation of header pages, and the search."""
 
+import html
 import json
 import pathlib
 import re
@@ -9,9 +10,27 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 OF_HEADER = re.compile(r"reference/([^/]+)/.+\.md$")
 
 
+# The page of words: a row of a table explains a word.
+WORDS = "guide/words"
+WORD = re.compile(r"^\| (?!word \|)([^|]*[^|\s-]) \| (.+) \|$", re.MULTILINE)
+
+
+def plain(cell):
+    """Returns the text of a cell, without links, stars and backquotes."""
+    return html.escape(re.sub(r"[`*]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", cell)))
+
+
+def anchor_of(word):
+    return "word-" + re.sub(r"[^a-z0-9]+", "-", plain(word).lower()).strip("-")
+
+
 def on_page_markdown(markdown, page, config, files):
-    """Removes the backquotes from the title of a page: the navigation does not read Markdown and would show them."""
+    """Removes the backquotes from the title of a page: the navigation does not read Markdown and would show them. Gives each
+    word of the page of words an anchor.
+    """
     page.title = page.title.replace("`", "")
+    if page.file.src_uri == f"{WORDS}.md":
+        return WORD.sub(lambda row: f'| <span id="{anchor_of(row[1])}"></span>{row[1]} | {row[2]} |', markdown)
 
 
 def on_page_context(context, page, config, nav):
@@ -33,7 +52,8 @@ def on_post_page(output, page, config):
 
 def on_post_build(config):
     """Changes the search index: the title of a public name's entry begins with the whole name, as `Router::dispatch`
-    instead of `dispatch`, and the pages of files in other top-level folders than docs (examples, tests) have no entries.
+    instead of `dispatch`, and the pages of files in other top-level folders than docs (examples, tests) have no entries. Each
+    word of the page of words gets an entry of its own, because the search prefers titles.
 
     Trap: an entry is removed if the first folder of its address has the name of a folder at the top of the repository, so
     a folder of docs must not have such a name.
@@ -47,4 +67,6 @@ def on_post_build(config):
         name = anchor.replace(".", "::")
         if page.startswith("reference/") and name.endswith("::" + first):
             entry["title"] = name + comma + others
+    index["docs"] += [{"location": f"{WORDS}.html#{anchor_of(word)}", "title": plain(word), "text": plain(meaning)}
+                      for word, meaning in WORD.findall((ROOT / f"docs/{WORDS}.md").read_text())]
     path.write_text(json.dumps(index, separators=(",", ":")))

@@ -179,6 +179,7 @@ class Reference:
     def error(self, name, page, *more):
         """Returns a row of a table of errors: the error, the condition that it equals, its text, then `more`."""
         condition, text = self.texts.get(name, ("", ""))
+        text = text.replace("<", "&lt;")  # which would begin a tag
         return f"| {' | '.join([self.name(name, page), condition and self.name(condition, page), cell(text), *more])} |"
 
     def index(self):

@@ -20,7 +20,7 @@ usage='usage: examples/click/run.sh [--ps N] [--workers N] [--restart] [--steps 
   --min_count N a value gets rows in the tables once N contributions have contained it (1)
 Example: examples/click/run.sh --ps 2 --workers 3 --restart --out out/click'
 set -euo pipefail
-job=click switches=
+job=click switches= components=
 values='--steps --replicas --mode --shards --batch --wide_rate --deep_rate --min_count --staleness --seed --save_every'
 values+=' --evaluate_every'
 . "$(dirname "${BASH_SOURCE[0]}")/../job.sh"

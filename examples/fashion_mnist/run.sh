@@ -18,31 +18,15 @@ usage='usage: examples/fashion_mnist/run.sh [--ps N] [--workers N] [--restart] [
 Raw data: Debian'"'"'s package dataset-fashion-mnist, or the four .gz files in $FASHION_MNIST_DIR.
 Example: examples/fashion_mnist/run.sh --ps 2 --workers 3 --restart --out out/fashion_mnist'
 set -euo pipefail
-job=fashion_mnist switches=--hold_out
+job=fashion_mnist switches=--hold_out components=
 values='--steps --replicas --mode --parts --shards --batch --learning_rate --momentum --staleness --seed --save_every --evaluate_every'
 . "$(dirname "${BASH_SOURCE[0]}")/../job.sh"
 own_flag() { :; }
 read_flags "$@"
 ensure_packages build example
-
-raw=${FASHION_MNIST_DIR:-/usr/share/datasets/fashion-mnist}
-raw=$(from_start "$raw")
-records=build/data/fashion_mnist
-for file in train-images-idx3 train-labels-idx1 t10k-images-idx3 t10k-labels-idx1; do
-  [ -r "$raw/$file-ubyte.gz" ] || {
-    echo "error: $raw/$file-ubyte.gz is missing. Put the four files of Fashion-MNIST into a directory, then run:" >&2
-    echo "  FASHION_MNIST_DIR=DIR examples/fashion_mnist/run.sh" >&2
-    exit 66
-  }
-done
-
+find_fashion_mnist
 build_job convert train
-if [ ! -e "$records/complete" ] || [ "$(cat "$records/complete")" != "$raw" ]; then
-  rm -rf "$records"
-  phase 'convert the images to TFRecords' $build/examples/fashion_mnist_convert "$raw" "$records"
-  echo "$raw" >"$records/complete"
-fi
-
+convert_fashion_mnist
 train_job "$records"
 cat <<EOF
 Try next: examples/fashion_mnist/run.sh --ps 0       one process, the same bits: compare parameters_sha256

@@ -13,6 +13,7 @@
 #include <distrib/core/json_error.hpp>
 #include <distrib/core/philox.hpp>
 #include <distrib/core/protowire.hpp>
+#include <distrib/core/runtime_variables.hpp>
 #include <distrib/core/shape.hpp>
 #include <distrib/core/slice.hpp>
 #include <distrib/core/usable_cpus.hpp>

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <distrib/libtorch/error.hpp>
+#include <distrib/libtorch/load.hpp>
+#include <distrib/libtorch/torch_model.hpp>
 #include <distrib/libtorch/torch_options.hpp>
 #include <distrib/libtorch/torch_rows.hpp>
+#include <distrib/libtorch/torch_task.hpp>
 #include <distrib/libtorch/torch_tensor.hpp>

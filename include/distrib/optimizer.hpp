@@ -6,6 +6,7 @@
 #include <distrib/optimizer/adam.hpp>
 #include <distrib/optimizer/adamw.hpp>
 #include <distrib/optimizer/amsgrad.hpp>
+#include <distrib/optimizer/any_updater.hpp>
 #include <distrib/optimizer/centered_rmsprop.hpp>
 #include <distrib/optimizer/error.hpp>
 #include <distrib/optimizer/ftrl.hpp>

@@ -26,6 +26,7 @@
 #include <distrib/train/local_mode.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/model.hpp>
+#include <distrib/train/model_updaters.hpp>
 #include <distrib/train/named_values.hpp>
 #include <distrib/train/roc_auc.hpp>
 #include <distrib/train/save_checkpoint.hpp>

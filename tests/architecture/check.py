@@ -58,7 +58,7 @@ BANNED = re.compile(r"(iostream|regex|format|asio\.hpp)$")
 
 # These limits are alarms, not goals. If a better structure exceeds a limit, explain the reason and raise the limit.
 LONGEST_CHAIN = 18
-LARGEST_ROOM = 40
+LARGEST_ROOM = 42  # core: many small headers that do not depend on each other, which a sub-room would only hide
 # Most CPU seconds of one compilation. Facades at -O0: with all bodies, and with DISTRIB_SEPARATE_COMPILATION.
 SECONDS_HEADER_ONLY = {"ecosystem.hpp": 8.0, "rpc.hpp": 4.0}
 SECONDS_SEPARATE = {"ecosystem.hpp": 3.5, "rpc.hpp": 2.5}
@@ -469,7 +469,7 @@ def large_weak_functions(symbols):
         weak = re.match(r"[0-9a-f]+ ([0-9a-f]+) [WV] (.*)", line)
         if not weak:
             continue
-        size, name = int(weak[1], 16), weak[2]
+        size, name = int(weak[1], 16), weak[2].removeprefix("decltype(auto) ")
         if size > LARGEST_WEAK_FUNCTION and "distrib::" in name and "<" not in name.split("(")[0]:
             yield f"{name} has {size} bytes"
 

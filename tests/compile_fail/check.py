@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks one wrong program: it compiles without its fault; with it the compiler prints the library's text, briefly.
 
-usage: check.py [--cache DIR] COMPILER FILE
+usage: check.py [--cache DIR] [--isystem DIR] COMPILER FILE
 
 FILE's first line is `// error: <regular expression>`, which the compiler's output must match. The macro
 DISTRIB_COMPILE_FAIL switches the fault on. The directory of --cache records which files passed, together with a hash of
 every file that could change the result. DIR/precompiled has compiled headers with which several wrong programs begin;
 it may be removed at any time.
+DIR of --isystem has headers of a third party.
 """
 
+import argparse
 import fcntl
 import hashlib
 import pathlib
@@ -20,12 +22,14 @@ import sys
 MOST_LINES = 15
 WORTH_PRECOMPILING = 3  # least number of files that begin with the same header
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+THIRD_PARTY = []  # options for the compiler
 INCLUDE = re.compile(r'^#include ["<]((?:distrib|support)/[^">]+)[">]', re.MULTILINE)
 
 
 def run_compiler(compiler, *arguments):
     # Without the bodies of functions that are not templates: errors in templates do not depend on them.
-    command = [compiler, "-std=c++20", "-DDISTRIB_SEPARATE_COMPILATION", *arguments, f"-I{ROOT}/include", f"-I{ROOT}/tests"]
+    command = [compiler, "-std=c++20", "-DDISTRIB_SEPARATE_COMPILATION", *arguments, f"-I{ROOT}/include", f"-I{ROOT}/tests",
+               *THIRD_PARTY]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -91,14 +95,16 @@ def fingerprint(compiler, *files):
     return digest.hexdigest()
 
 
-def main(arguments):
-    cache = None
-    if arguments[:1] == ["--cache"]:
-        cache = pathlib.Path(arguments[1])
-        arguments = arguments[2:]
-    if len(arguments) != 2:
-        sys.exit(__doc__)
-    compiler, file = arguments[0], pathlib.Path(arguments[1])
+def main():
+    parser = argparse.ArgumentParser(usage="check.py [--cache DIR] [--isystem DIR] COMPILER FILE")
+    parser.add_argument("--cache", type=pathlib.Path)
+    parser.add_argument("--isystem")
+    parser.add_argument("compiler")
+    parser.add_argument("file", type=pathlib.Path)
+    options = parser.parse_args()
+    cache, compiler, file = options.cache, options.compiler, options.file
+    if options.isystem:
+        THIRD_PARTY.extend(["-isystem", options.isystem])
     passed = cache / f"{file.stem}.{pathlib.Path(compiler).name}" if cache else None
     key = fingerprint(compiler, file)
     if passed and passed.exists() and passed.read_text() == key:
@@ -115,4 +121,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

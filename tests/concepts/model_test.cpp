@@ -3,6 +3,8 @@
 
 #include "support/catch.hpp"
 
+#include <vector>
+
 namespace {
 
 /// The smallest Model: it can be neither default-constructed nor copied, and its loss converts to float.
@@ -31,6 +33,29 @@ struct MeasuredModel : LeastModel {
   }
 };
 static_assert(distrib::detail::EvaluatedModel<MeasuredModel>);
+
+/// The smallest Model whose variables are known at run time. It may have lookups, but need not.
+struct RuntimeModel {
+  using Variables = distrib::RuntimeVariables;
+  struct Example {};
+  auto variables() const -> Variables { return {}; }
+  auto gradients(const distrib::Batch<Example>&, const distrib::Values<Variables>&, distrib::Gradients<Variables>&,
+                 distrib::StepContext) const -> float {
+    return 0;
+  }
+};
+struct RuntimeLookups : RuntimeModel {
+  void lookups(const distrib::Batch<Example>&, distrib::Lookups<Variables>&) const {}
+};
+static_assert(distrib::Model<RuntimeModel>);
+static_assert(distrib::Model<RuntimeLookups>);
+static_assert(!distrib::detail::HasLookups<RuntimeModel>);
+static_assert(distrib::detail::HasLookups<RuntimeLookups>);
+
+struct Infos : RuntimeModel {
+  using Variables = std::vector<distrib::VariableInfo>;
+};
+static_assert(!distrib::Model<Infos>);
 
 struct NoList : LeastModel {
   using Variables = distrib::Variable<"w", float, 1>;

@@ -104,9 +104,8 @@ auto logging_tensor(const Json& input) -> Json {
                                .at_end = input.value("at_end", false),
                                .stream = log.get()}};
   if (!input.contains("runs")) return Json::object();
-  const distrib::Job job;
-  const distrib::RuntimeValues none{job.variables};
-  const distrib::NamedValues values{job, none};
+  const distrib::RuntimeValues none{distrib::RuntimeVariables{}};
+  const distrib::NamedValues values{none};
   // The lines since the last call: numbers of runs, which are printed as steps.
   auto lines = [&log, at = 0L]() mutable {
     std::vector<Step> found;

@@ -6,21 +6,21 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
 unset TF_CONFIG NO_COLOR
 
-rm -rf 29_evaluator.out
+rm -rf 31_evaluator.out
 TF_CONFIG='{"cluster":{"ps":["127.0.0.1:1"],"worker":["127.0.0.1:2"]},"task":{"type":"evaluator","index":0}}' \
-  timeout -k 5 120 "$programs/29_evaluator" >evaluator.log 2>&1 &
+  timeout -k 5 120 "$programs/31_evaluator" >evaluator.log 2>&1 &
 evaluator=$!
-timeout -k 5 120 "$distrib" launch --ps 2 --workers 3 -- "$programs/29_evaluator" >job.log 2>&1 ||
+timeout -k 5 120 "$distrib" launch --ps 2 --workers 3 -- "$programs/31_evaluator" >job.log 2>&1 ||
   { fail "the job ended with $?"; cat job.log >&2; }
 status=0
 wait $evaluator || status=$?
 [ $status -eq 0 ] || { fail "the evaluator ended with $status"; cat evaluator.log >&2; }
 grep -qx 'loss 0.000' evaluator.log || fail 'the evaluator measured no small loss'
-[ -e 29_evaluator.out/best/best.json ] || fail 'no best checkpoint is kept'
-"$distrib" checkpoint check 29_evaluator.out/best >check.log 2>&1 || fail "the best checkpoint is damaged: $(cat check.log)"
-ls 29_evaluator.out/eval/events.out.tfevents.* >ls.log 2>&1 || fail 'the evaluator wrote no curve'
+[ -e 31_evaluator.out/best/best.json ] || fail 'no best checkpoint is kept'
+"$distrib" checkpoint check 31_evaluator.out/best >check.log 2>&1 || fail "the best checkpoint is damaged: $(cat check.log)"
+ls 31_evaluator.out/eval/events.out.tfevents.* >ls.log 2>&1 || fail 'the evaluator wrote no curve'
 
-traces=(29_evaluator.out/traces/trace-*.json)
+traces=(31_evaluator.out/traces/trace-*.json)
 [ ${#traces[@]} -eq 5 ] || fail "not five traces: ${traces[*]}"
 rm -f merged.json
 "$distrib" trace merge merged.json "${traces[@]}" || fail 'the traces cannot be merged'

@@ -2,7 +2,11 @@
 // Small modules that several tests of libtorch/ train, and their variables in memory.
 #pragma once
 
+#include <distrib/checkpoint/formats/named_tensor.hpp>
+#include <distrib/core/dtype.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/runtime_variables.hpp>
+#include <distrib/core/shape.hpp>
 #include <distrib/libtorch/bound_module.hpp>
 #include <distrib/libtorch/module_tensors.hpp>
 #include <distrib/libtorch/torch_options.hpp>
@@ -14,8 +18,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <functional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -55,8 +61,8 @@ struct NormNet : torch::nn::Module {
 // The variables of a bound module in memory of their own: values as the module has them, gradients zero.
 struct BoundMemory {
   explicit BoundMemory(const distrib::detail::BoundModule& bound)
-      : values{bound.variables()}, gradients{bound.variables()} {
-    distrib::detail::VariableBlock initial{bound.variables()};
+      : values{distrib::RuntimeVariables{bound.variables()}}, gradients{values.variables()} {
+    distrib::detail::VariableBlock initial{values.variables()};
     bound.copy_values(initial);
     for (std::size_t v = 0; v < values.size(); ++v)
       std::memcpy(values.data(v), std::as_const(initial).data(v), values.size_bytes(v));
@@ -71,6 +77,19 @@ struct BoundMemory {
   distrib::RuntimeValues values;
   distrib::RuntimeGradients gradients;
 };
+
+// The tensors of a module for a file of safetensors or PyTorch. Valid as long as the module.
+[[nodiscard]] inline auto file_tensors_of(const torch::nn::Module& module) -> std::vector<distrib::NamedTensor> {
+  std::vector<distrib::NamedTensor> list;
+  const distrib::detail::ModuleTensors tensors = distrib::detail::tensors_of(module);
+  for (const auto* const part : {&tensors.parameters, &tensors.buffers})
+    for (const auto& [name, tensor] : *part) {
+      const auto type = tensor.scalar_type() == torch::kInt64 ? distrib::DType::int64 : distrib::DType::float32;
+      const distrib::Shape shape{std::span<const std::int64_t>{tensor.sizes().data(), tensor.sizes().size()}};
+      list.push_back({name, type, shape, {static_cast<const std::byte*>(tensor.data_ptr()), tensor.nbytes()}});
+    }
+  return list;
+}
 
 [[nodiscard]] inline auto names_of(const std::vector<distrib::VariableInfo>& variables) -> std::vector<std::string> {
   std::vector<std::string> names;

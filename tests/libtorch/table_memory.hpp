@@ -2,11 +2,15 @@
 // Rows of tables in memory, as a contribution has them: row r has the numbers r * dim, r * dim + 1, ...
 #pragma once
 
+#include <distrib/core/runtime_variables.hpp>
+#include <distrib/core/table_info.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,7 +20,7 @@ struct TableMemory {
   // For each table the number of rows and their dim, and the numbers of the rows that are looked up.
   TableMemory(const std::vector<std::pair<std::size_t, std::size_t>>& sizes,
               std::vector<std::vector<std::int64_t>> index)
-      : index_{std::move(index)}, values{{}, sizes.size()}, gradients{{}, sizes.size()} {
+      : index_{std::move(index)}, values{list_of(sizes)}, gradients{values.variables()} {
     for (std::size_t t = 0; t < sizes.size(); ++t) {
       const auto [count, dim] = sizes[t];
       values.rows(t).resize(count, dim);
@@ -33,6 +37,13 @@ struct TableMemory {
   }
 
  private:
+  static auto list_of(const std::vector<std::pair<std::size_t, std::size_t>>& sizes) -> distrib::RuntimeVariables {
+    std::vector<distrib::TableInfo> tables;
+    for (std::size_t t = 0; t < sizes.size(); ++t)
+      tables.push_back({.name = "table" + std::to_string(t), .dim = static_cast<std::uint32_t>(sizes[t].second)});
+    return distrib::RuntimeVariables{{}, tables};
+  }
+
   std::vector<std::vector<std::int64_t>> index_;
 
  public:

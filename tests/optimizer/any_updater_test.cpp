@@ -3,11 +3,13 @@
 
 #include <distrib/optimizer/adagrad.hpp>
 #include <distrib/optimizer/adam.hpp>
+#include <distrib/optimizer/error.hpp>
 #include <distrib/optimizer/sgd.hpp>
 
 #include "optimizer/reference.hpp"
 #include "support/catch.hpp"
 
+#include <system_error>
 #include <vector>
 
 using distrib::AnyUpdater;
@@ -43,6 +45,11 @@ TEST_CASE("AnyUpdater: has the text, slots and traits of its updater", "[optimiz
   CHECK(AnyUpdater{distrib::Adam{}}.updates_every_row());
   const AnyUpdater copy = adagrad;
   CHECK(copy.text() == adagrad.text());
+  std::error_code ec;
+  adagrad.check(ec);
+  CHECK_FALSE(ec);
+  AnyUpdater{distrib::Adagrad{.initial_accumulator_value = 0}}.check(ec);
+  CHECK(ec == distrib::optimizer_errc::accumulator_not_positive);
 }
 
 TEST_CASE("AnyUpdater: updates a block as its updater does", "[optimizer]") {

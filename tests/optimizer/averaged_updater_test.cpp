@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/optimizer/averaged_updater.hpp>
 
+#include <distrib/optimizer/adagrad.hpp>
 #include <distrib/optimizer/adam.hpp>
+#include <distrib/optimizer/error.hpp>
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/optimizer/updater_list.hpp>
@@ -12,6 +14,7 @@
 #include <array>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 using distrib::AnyUpdater;
@@ -99,4 +102,16 @@ TEST_CASE("averaged: every other text is refused", "[optimizer]") {
     CAPTURE(text);
     CHECK_FALSE(StandardUpdaters{}(text));
   }
+}
+
+TEST_CASE("averaged: can be trained with if the updater and the average can", "[optimizer]") {
+  const auto checked = [](const AnyUpdater& updater) {
+    std::error_code ec;
+    updater.check(ec);
+    return ec;
+  };
+  CHECK_FALSE(checked(averaged(distrib::Adagrad{}, {})));
+  CHECK(checked(averaged(distrib::Adagrad{.initial_accumulator_value = 0}, {})) ==
+        distrib::optimizer_errc::accumulator_not_positive);
+  CHECK(checked(averaged(distrib::Adagrad{}, {.decay = 1})) == distrib::optimizer_errc::bad_decay);
 }

@@ -111,7 +111,7 @@ inline auto values_block(float number, const std::vector<float>& rows) -> distri
 
 /// The lineage of a job whose settings never changed.
 inline auto only_lineage(const distrib::Job& job) -> distrib::Lineage {
-  return distrib::Lineage{}.continued(0, distrib::settings_hash(to_text(job)));
+  return distrib::Lineage{}.continued(0, distrib::settings_hash(job));
 }
 inline auto cuts_at(const std::vector<distrib::Step>& steps, const distrib::Job& job)
     -> std::vector<distrib::DurableCut> {

@@ -10,6 +10,7 @@
 #include "support/temp_directory.hpp"
 #include "support/told_seeds.hpp"
 #include "train/line_job.hpp"
+#include "train/runtime_models.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -63,6 +64,54 @@ TEST_CASE("A trainer that saves checkpoints ends with the same bits in a simulat
   const auto saves = plain.with_hooks(SaveCheckpoint{.directory = "elsewhere", .every_steps = 4, .max_to_keep = 2});
   check_seeds("checkpoints", saves.with_updater(Adam{}), folder.path().string(),
               local_sha256(plain.with_updater(Adam{})), 48);
+}
+
+TEST_CASE(
+    "A trainer of a model whose variables are known at run time ends with the bits of the same model at compile "
+    "time",
+    "[sim][trainers]") {
+  const support::TempDirectory folder;
+  const auto data = line_model::write(folder.path());
+  const line_job::Setup setup{.workers = 3, .shards = 2, .parts = 2, .steps = 20};
+  const std::string expected = local_sha256(line_job::builder(data, setup));
+  const auto builder = line_job::builder(data, setup, RuntimeLineModel{});
+  CHECK(local_sha256(builder) == expected);
+  check_seeds("run-time variables", builder, folder.path().string(), expected, 60);
+}
+
+namespace {
+
+/// The line model, computed with a library of this version. The bits are the same for each.
+struct VersionedLine : LineModel {
+  int version = 1;
+  auto describe() const -> std::string { return "line library " + std::to_string(version); }
+};
+
+}  // namespace
+
+TEST_CASE("A trainer that is started again with another arithmetic ends with the bits of one history",
+          "[sim][trainers]") {
+  const support::TempDirectory folder;
+  const auto data = line_model::write(folder.path());
+  const line_job::Setup setup{.workers = 2, .shards = 2, .parts = 2, .steps = 12};
+  VersionedLine newer;
+  newer.version = 2;
+  const auto before = line_job::builder(data, setup, VersionedLine{});
+  const auto after = line_job::builder(data, setup, newer);
+  const std::string expected = local_sha256(line_job::builder(data, setup));
+  CHECK(local_sha256(before) == expected);
+  const support::ToldSeeds told = support::told_seeds();
+  unsigned wrong = 0, changed = 0;
+  for (std::uint64_t seed = told.from; seed < told.from + told.count.value_or(trainers::seeds) && wrong < 3; ++seed) {
+    const sim::Outcome outcome = sim::run(before, after, {.seed = seed, .directory = folder.path().string()});
+    const bool same = outcome.wrong.empty() && outcome.parameters_sha256 == expected;
+    changed += outcome.changed_after ? 1U : 0U;
+    CAPTURE(seed);
+    CHECK(outcome.wrong == "");
+    CHECK(same);
+    wrong += same ? 0U : 1U;
+  }
+  if (!told.count) CHECK(changed > trainers::seeds / 2);
 }
 
 namespace {
@@ -120,7 +169,7 @@ TEST_CASE("A trainer that is started again with another learning rate ends with 
     CAPTURE(seed);
     CHECK(outcome.wrong == "");
     CHECK(same);
-    wrong += same ? 0 : 1;
+    wrong += same ? 0U : 1U;
   }
   if (told.count) return;
   CHECK(deaths > 0);

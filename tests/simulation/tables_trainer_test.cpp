@@ -2,7 +2,10 @@
 #include "sim/trainers.hpp"
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
+#include "train/runtime_models.hpp"
 #include "train/table_model.hpp"
+
+#include <string>
 
 using namespace distrib;
 using trainers::check_seeds;
@@ -12,4 +15,13 @@ TEST_CASE("A trainer with embeddings ends with the bits of local mode in a simul
   const support::TempDirectory folder;
   const auto builder = table_model::builder(table_model::write(folder.path()), 3, 1, 20);
   check_seeds("tables", builder, folder.path().string(), local_sha256(builder), 60);
+}
+
+TEST_CASE("A trainer whose embeddings are known at run time ends with the bits of the same model at compile time",
+          "[sim][trainers]") {
+  const support::TempDirectory folder;
+  const auto data = table_model::write(folder.path());
+  const std::string expected = local_sha256(table_model::builder(data, 3, 1, 20));
+  const auto builder = table_model::builder(data, 3, 1, 20, RuntimeTableModel{});
+  check_seeds("run-time tables", builder, folder.path().string(), expected, 60);
 }

@@ -27,6 +27,23 @@ PHRASES = {
     "restart window": "guide/words.html",
     "compile time": "guide/use.html",
     "own hook": "guide/your_own_policies.html",
+    "early stop": "guide/your_own_policies.html",
+    "early stopping": "guide/your_own_policies.html",
+    "stop the training": "guide/your_own_policies.html",
+    "request_stop": "coming-from-tensorflow.html",
+    "hook throws": "guide/your_own_policies.html",
+    "print an event": "guide/your_own_policies.html",
+    "git clone": "guide/start.html",
+    "first build": "guide/start.html",
+    "CMAKE_BUILD_PARALLEL_LEVEL": "guide/start.html",
+    "compiler killed": "guide/start.html",
+    "half-open connection": "guide/words.html",
+    "event file": "guide/words.html",
+    "AUC": "guide/words.html",
+    "wide and deep": "guide/words.html",
+    "TF_CONFIG": "guide/words.html",
+    "replay budget": "guide/words.html",
+    "carry-less product": "guide/words.html",
 }
 
 

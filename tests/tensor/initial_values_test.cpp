@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 
 #include <cstddef>
+#include <cstdint>
 
 using distrib::get;
 using distrib::InitialValues;
@@ -22,4 +23,21 @@ TEST_CASE("InitialValues: zero at first, written by name", "[tensor]") {
   CHECK(distrib::load_le<float>(values.data(0) + 9 * sizeof(float)) == 0.5F);
   get<"bias">(values)() = -1.0F;
   CHECK(distrib::load_le<float>(values.data(1)) == -1.0F);
+}
+
+TEST_CASE("InitialValues: of a list that is known at run time, written by name", "[tensor]") {
+  using distrib::DType;
+  const distrib::RuntimeVariables list{
+      {{"weights", DType::float32, {5, 4}}, {"seen", DType::int64, {}}, {"bias", DType::float32, {}}},
+      {{.name = "user", .dim = 2}}};
+  InitialValues<distrib::RuntimeVariables> values{list};
+  REQUIRE(values.size() == 3);
+  get(values, "weights")(2, 1) = 0.5F;
+  get(values, "bias")() = -1.0F;
+  CHECK(distrib::load_le<float>(values.data(0) + 9 * sizeof(float)) == 0.5F);
+  CHECK(distrib::load_le<float>(values.data(2)) == -1.0F);
+  CHECK(get<std::int64_t>(values, "seen")() == 0);
+  CHECK_THROWS_WITH(get(values, "wieghts"), ContainsSubstring("'wieghts' (nearest: weights, "));
+  CHECK_THROWS_WITH(get(values, "seen"), ContainsSubstring("it is int64, not float32"));
+  CHECK_THROWS_WITH(get(values, "user"), ContainsSubstring("'user': this is a table"));
 }

@@ -21,6 +21,28 @@ TEST_CASE("Lookups: one list per table, empty again for the next batch", "[tenso
   CHECK(get<"user">(lookups).empty());
 }
 
+TEST_CASE("Lookups: of a list that is known at run time, by name", "[tensor]") {
+  const RuntimeVariables list{{{"b", DType::float32, {1}}}, {{.name = "user", .dim = 2}, {.name = "item", .dim = 3}}};
+  Lookups<RuntimeVariables> lookups{list};
+  get(lookups, "item") = {5, 5, 1};
+  get(lookups, "user").push_back(9);
+  REQUIRE(lookups.lists().size() == 2);
+  CHECK(lookups.lists()[0] == std::vector<std::uint64_t>{9});
+  CHECK(lookups.lists()[1] == std::vector<std::uint64_t>{5, 5, 1});
+  CHECK(&get(lookups, "item") == &lookups.keys(1));
+  CHECK_THROWS_WITH(get(lookups, "b"), ContainsSubstring("'b': this is a variable; only a table has lookups"));
+  CHECK_THROWS_WITH(get(lookups, "items"), ContainsSubstring("'items' (nearest: b, item, user): "));
+  lookups.clear();
+  CHECK(get(lookups, "item").empty());
+
+  // A VariableList has the same lists, however it was made.
+  Lookups<LookedUp> named{detail::run_time_list(LookedUp{{}, {{4}}, {}})};
+  get<"item">(named).push_back(3);
+  CHECK(named.keys(1) == std::vector<std::uint64_t>{3});
+  CHECK(named.variables().table_infos().size() == 2);
+  CHECK(Lookups<LookedUp>{}.variables().table_infos().empty());
+}
+
 TEST_CASE("Values and Gradients: have rows of tables beside variables", "[tensor]") {
   const LookedUp variables{{}, {{4}}, {}};
   Values<LookedUp> values{variables};

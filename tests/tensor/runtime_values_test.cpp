@@ -22,14 +22,14 @@ using NamedVariables =
                  Variable<"bias", float, 1>, Embedding<"item", float, 2>, Variable<"sum", double, 0>>;
 
 // Returns the same list, as a program makes it that reads names and extents at run time.
-auto list_of(std::int64_t rows, std::int64_t columns) -> std::vector<VariableInfo> {
+auto list_of(std::int64_t rows, std::int64_t columns) -> RuntimeVariables {
   std::vector<VariableInfo> list;
   const auto add = [&](std::string name, DType dtype, Shape shape) { list.push_back({std::move(name), dtype, shape}); };
   add("weights", DType::float32, {rows, columns});
   add("seen", DType::int64, {rows});
   add("bias", DType::float32, {columns});
   add("sum", DType::float64, {});
-  return list;
+  return RuntimeVariables{std::move(list), {{.name = "user", .dim = 3}, {.name = "item", .dim = 2}}};
 }
 
 // Writes different bytes to each variable.
@@ -47,10 +47,10 @@ void check_bytes(const auto& view, const std::byte* bytes, std::size_t size) {
 }  // namespace
 
 TEST_CASE("RuntimeValues: get reads by name what a list made at run time holds", "[tensor]") {
-  const std::vector<VariableInfo> list = list_of(5, 4);
-  CHECK(list == NamedVariables{{{5, 4}}, {}, {{5}}, {{4}}, {}, {{}}}.infos());
+  const RuntimeVariables list = list_of(5, 4);
+  CHECK(list.infos() == NamedVariables{{{5, 4}}, {}, {{5}}, {{4}}, {}, {{}}}.infos());
 
-  RuntimeValues values{list, 2};
+  RuntimeValues values{list};
   REQUIRE(values.size() == 4);
   REQUIRE(values.tables() == 2);
   fill(values);
@@ -62,7 +62,7 @@ TEST_CASE("RuntimeValues: get reads by name what a list made at run time holds",
   values.set_index(1, index);
   const std::vector<const std::byte*> before{std::as_const(values).data(0), std::as_const(values).data(1),
                                              std::as_const(values).data(2), std::as_const(values).data(3)};
-  RuntimeValues expected{list, 2};
+  RuntimeValues expected{list};
   fill(expected);
 
   const Values<NamedVariables> named{std::move(values)};
@@ -84,8 +84,7 @@ TEST_CASE("RuntimeValues: get reads by name what a list made at run time holds",
 }
 
 TEST_CASE("RuntimeGradients: what is written by name is at the list's index", "[tensor]") {
-  const std::vector<VariableInfo> list = list_of(5, 4);
-  RuntimeGradients gradients{list, 2};
+  RuntimeGradients gradients{list_of(5, 4)};
   gradients.rows(1).resize(2, 2);
   gradients.zero();
   alignas(64) float elsewhere[4] = {9, 9, 9, 9};
@@ -111,8 +110,8 @@ TEST_CASE("RuntimeGradients: what is written by name is at the list's index", "[
 }
 
 TEST_CASE("RuntimeValues: aligned, zeroed and separate; empty for an empty list", "[tensor]") {
-  const std::vector<VariableInfo> list = list_of(3, 17);
-  RuntimeValues values{list};
+  const std::vector<VariableInfo> list = list_of(3, 17).infos();
+  RuntimeValues values{RuntimeVariables{list}};
   CHECK(values.tables() == 0);
   std::size_t offset = 0;
   for (std::size_t v = 0; v < values.size(); ++v) {
@@ -124,21 +123,53 @@ TEST_CASE("RuntimeValues: aligned, zeroed and separate; empty for an empty list"
     for (std::size_t i = 0; i < values.size_bytes(v); ++i) CHECK(values.data(v)[i] == std::byte{0});
     offset += detail::aligned_size(list[v].size_bytes());
   }
-  RuntimeGradients none{std::vector<VariableInfo>{}};
+  RuntimeGradients none{RuntimeVariables{}};
   none.zero();
   CHECK(none.size() == 0);
 }
 
 TEST_CASE("RuntimeValues: a move keeps lent memory and own memory where they are", "[tensor]") {
-  const std::vector<VariableInfo> list = list_of(2, 2);
-  RuntimeValues values{list};
+  RuntimeValues values{list_of(2, 2)};
   alignas(64) const float elsewhere[2] = {1, 2};
   values.lend(2, reinterpret_cast<const std::byte*>(elsewhere));
   const std::byte* own = values.data(0);
-  RuntimeValues moved{std::vector<VariableInfo>{}};
+  RuntimeValues moved{RuntimeVariables{}};
   moved = std::move(values);
   CHECK(moved.data(0) == own);
   CHECK(std::as_const(moved).data(2) == reinterpret_cast<const std::byte*>(elsewhere));
   moved.lend(2, nullptr);
   CHECK(moved.data(2) == own + 2 * detail::tensor_alignment);
+}
+
+TEST_CASE("RuntimeValues: know the list that they were made for", "[tensor]") {
+  const RuntimeVariables list = list_of(2, 2);
+  RuntimeValues values{list};
+  CHECK(&values.variables().infos() == &list.infos());
+  const RuntimeValues moved = std::move(values);
+  CHECK(&moved.variables().infos() == &list.infos());
+  CHECK(RuntimeGradients{list}.variables().table_infos().size() == 2);
+}
+
+TEST_CASE("element_position: finds a name and checks the element type", "[tensor]") {
+  using Position = RuntimeVariables::Position;
+  const RuntimeVariables list = list_of(2, 2);
+  CHECK(detail::element_position(list, "bias", DType::float32) == Position{false, 2});
+  CHECK(detail::element_position(list, "item", DType::float32) == Position{true, 1});
+  CHECK(detail::element_position(list, "sum", DType::float64) == Position{false, 3});
+  CHECK_THROWS_WITH(detail::element_position(list, "seen", DType::float32),
+                    ContainsSubstring("'seen': it is int64, not float32: the variable has another element type"));
+  CHECK_THROWS_WITH(detail::element_position(list, "user", DType::int64),
+                    ContainsSubstring("it is float32, not int64"));
+  CHECK_THROWS_WITH(detail::element_position(list, "bais", DType::float32),
+                    ContainsSubstring("'bais' (nearest: bias, "));
+}
+
+TEST_CASE("variable_position, table_position: refuse the other kind", "[tensor]") {
+  const RuntimeVariables list = list_of(2, 2);
+  CHECK(detail::variable_position(list, "bias", DType::float32) == 2);
+  CHECK(detail::table_position(list, "item") == 1);
+  CHECK_THROWS_WITH(detail::variable_position(list, "item", DType::float32),
+                    ContainsSubstring("'item': this is a table"));
+  CHECK_THROWS_WITH(detail::table_position(list, "bias"), ContainsSubstring("'bias': this is a variable"));
+  CHECK_THROWS_WITH(detail::table_position(list, "items"), ContainsSubstring("'items' (nearest: item, "));
 }

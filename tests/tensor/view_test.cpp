@@ -5,6 +5,7 @@
 
 #include <numeric>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 using distrib::Shape;
@@ -56,4 +57,24 @@ TEST_CASE("tensor_view: const memory cannot be written", "[tensor]") {
   STATIC_REQUIRE(std::is_same_v<decltype(matrix(0, 0)), const float&>);
   STATIC_REQUIRE(std::is_same_v<std::remove_const_t<decltype(matrix)>, distrib::TensorView<const float, 2>>);
   STATIC_REQUIRE(!std::is_same_v<distrib::TensorView<const float, 2>, distrib::TensorView<float, 2>>);
+}
+
+TEST_CASE("tensor_view: the number of axes may be that of the shape", "[tensor]") {
+  std::vector<float> memory = counted(24);
+  auto cube = tensor_view(memory.data(), Shape{2, 3, 4});
+  REQUIRE(cube.dimension() == 3);
+  CHECK(cube.shape(1) == 3);
+  CHECK(cube(1, 2, 3) == 23.0F);
+  cube(1, 0, 2) = -1.0F;
+  CHECK(memory[14] == -1.0F);
+  auto scalar = tensor_view(memory.data(), Shape{});
+  CHECK(scalar.dimension() == 0);
+  CHECK(scalar.size() == 1);
+  CHECK(scalar() == 0.0F);
+  CHECK(tensor_view(memory.data(), Shape{0, 5}).size() == 0);
+  CHECK(tensor_view(memory.data(), Shape{1, 1, 1, 1, 1, 1, 1, 24}).dimension() == Shape::max_rank);
+  const auto read = tensor_view(std::as_const(memory).data(), Shape{4, 6});
+  CHECK(xt::xtensor<float, 1>(xt::sum(read, {1}))(0) == 15.0F);
+  STATIC_REQUIRE(std::is_same_v<decltype(read(0, 0)), const float&>);
+  STATIC_REQUIRE(std::is_same_v<std::remove_const_t<decltype(read)>, distrib::RuntimeTensorView<const float>>);
 }

@@ -104,7 +104,7 @@ done
 mkdir alone
 cp $whole.index alone/c.index
 checkpoint 0 list alone/c; says 'emb/table     float32 [10,4], 160 B in 3 slices'
-says 'alone/c.data-00000-of-00001: a data file of the checkpoint is missing: copy all .data-* files with the index; the list is from the index only' err
+says 'alone/c.data-00000-of-00001: a data file of the checkpoint is missing: copy all its data files with the index; the list is from the index only' err
 checkpoint 0 list alone; says 'alone/c: 11 tensors'
 checkpoint 0 list --json alone/c; json 'len(lines) == 11 and all(line["sha256"] is None for line in lines)'
 checkpoint 66 show alone/c; says 'alone/c.data-00000-of-00001' err

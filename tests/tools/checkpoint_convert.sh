@@ -83,7 +83,7 @@ checkpoint 0 list --json out.safetensors
 json 'all(by_name[one["name"]]["sha256"] == one["sha256"] for one in map(json.loads, open("listed")))'
 checkpoint 64 export saved big.safetensors; says 'big.safetensors.index.json: the file exists already' err
 mv big-00001-of-*.safetensors moved
-checkpoint 66 list big.safetensors.index.json; says 'big-00001-of' err; says 'a data file is missing' err
+checkpoint 66 list big.safetensors.index.json; says 'big-00001-of' err; says 'a data file of the checkpoint is missing' err
 
 # PyTorch: an archive of stored entries, aligned to 64.
 checkpoint 0 export saved model.pt

@@ -25,7 +25,7 @@ auto summed_job() -> distrib::Job {
 }
 
 auto summed_gradients(const distrib::Job& job, std::uint32_t seed) -> distrib::RuntimeGradients {
-  distrib::RuntimeGradients gradients{job.variables, 1};
+  distrib::RuntimeGradients gradients{distrib::RuntimeVariables{job.variables, job.tables}};
   gradients.rows(0).resize(2, 5);
   std::ranges::copy(reference::numbers(9, seed), reinterpret_cast<float*>(gradients.data(0)));
   std::ranges::copy(reference::numbers(10, seed + 1), gradients.rows(0).data());

@@ -41,7 +41,7 @@ TEST_CASE(
         std::vector<SharedBuffer> blocks;
         for (const ShardLayout& layout : layouts)
           blocks.push_back(wire_block(layout, std::make_shared<AlignedBuffer>(initial_values(read, layout))));
-        RuntimeValues values{read.variables, read.tables.size()};
+        RuntimeValues values{RuntimeVariables{read.variables, read.tables}};
         assemble(layouts, blocks, values);
         Values<LineModel::Variables> named{LineModel{}.variables()};
         assemble(layouts, blocks, named);

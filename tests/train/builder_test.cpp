@@ -3,6 +3,7 @@
 
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/core/initializer.hpp>
+#include <distrib/core/runtime_variables.hpp>
 #include <distrib/optimizer/adagrad.hpp>
 #include <distrib/optimizer/momentum.hpp>
 
@@ -10,12 +11,15 @@
 #include "support/temp_directory.hpp"
 #include "train/counting_model.hpp"
 #include "train/line_model.hpp"
+#include "train/runtime_models.hpp"
 #include "train/table_model.hpp"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -33,6 +37,24 @@ struct CountExamples {
   std::uint64_t* examples;
   void on_start(const distrib::JobStart&) { *examples = 0; }
   void on_step(const distrib::StepDone& done) { *examples += done.examples; }
+};
+
+/// The line model with a running mean, as layers that normalise have them: a step sets it to the mean of the batch,
+/// times 100. So what is written as its gradient is the change.
+struct RunningModel : RuntimeLineModel {
+  RunningModel() {
+    std::vector<distrib::VariableInfo> variables = list.infos();
+    variables.push_back(distrib::runtime_variable("mean", {}));
+    list = distrib::RuntimeVariables{std::move(variables)};
+  }
+  auto updaters() const -> distrib::ModelUpdaters { return {{"mean", distrib::Sgd{.learning_rate = 1.0F}}}; }
+  auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,
+                 distrib::Gradients<Variables>& gradients, distrib::StepContext context) const -> float {
+    float sum = 0;
+    for (std::size_t i = 0; i < batch.size(); ++i) sum += 100 * batch[i].x[0];
+    get(gradients, "mean")() += get(values, "mean")() - sum / static_cast<float>(batch.size());
+    return RuntimeLineModel::gradients(batch, values, gradients, context);
+  }
 };
 }  // namespace
 
@@ -88,6 +110,50 @@ TEST_CASE("with_updater: a prefix selects the variables of an updater", "[train]
                     ContainsSubstring("'se'; the job has weights, bias"));
   CHECK_THROWS_WITH(builder.with_updater(distrib::Adagrad{.initial_accumulator_value = 0}),
                     ContainsSubstring("initial_accumulator_value must be positive"));
+}
+
+TEST_CASE("with_updater: a predicate selects the variables of an updater", "[train]") {
+  const support::TempDirectory directory;
+  const auto builder = distrib::train(LineModel{})
+                           .with_data(line_model::write(directory.path()).batch(10))
+                           .with_hooks(distrib::StopAtStep{4});
+  const auto trained = [](const auto& with) {
+    auto trainer = with.build();
+    CHECK(trainer.run() == 0);
+    return trainer.result().parameters_sha256;
+  };
+  const distrib::Sgd slow{.learning_rate = 0.1F};
+  const distrib::Momentum other{.learning_rate = 0.1F, .momentum = 0.5F};
+  const auto is_scalar = [](const auto& variable) { return variable.shape.rank() == 0; };
+  const auto is_any = [](const distrib::VariableInfo&) { return true; };
+  const std::string by_name = trained(builder.with_updater(slow).with_updater("bias", other));
+  CHECK(by_name != trained(builder.with_updater(slow)));
+  CHECK(trained(builder.with_updater(slow).with_updater(is_scalar, other)) == by_name);
+  CHECK(trained(builder.with_updater(is_scalar, other).with_updater(slow)) == by_name);
+  CHECK(trained(builder.with_updater(is_any, slow).with_updater(is_scalar, other)) == by_name);
+  CHECK(trained(builder.with_updater(is_scalar, other).with_updater(is_any, slow)) ==
+        trained(builder.with_updater(slow)));
+  CHECK(trained(builder.with_updater("bias", other).with_updater(is_any, slow)) == by_name);
+
+  const auto is_large = [](const distrib::VariableInfo& variable) { return variable.shape.elements() > 1000; };
+  const auto mistaken = builder.with_updater(is_large, other);
+  CHECK_THROWS_WITH(mistaken.build(),
+                    ContainsSubstring("with_updater: the predicate of 'momentum learning_rate=0.1 momentum=0.5 ") &&
+                        ContainsSubstring("; the job has weights, bias"));
+  CHECK_THROWS_WITH(builder.with_updater(is_scalar, distrib::Adagrad{.initial_accumulator_value = 0}),
+                    ContainsSubstring("initial_accumulator_value must be positive"));
+}
+
+TEST_CASE("build: a run-time list with tables needs lookups()", "[train]") {
+  struct Silent : RuntimeLineModel {};
+  Silent silent;
+  silent.list = distrib::detail::run_time_list(TableModel{}.variables());
+  const support::TempDirectory directory;
+  const auto builder = distrib::train(silent)
+                           .with_data(line_model::write(directory.path()).batch(10))
+                           .with_hooks(distrib::StopAtStep{4});
+  CHECK_THROWS_WITH(builder.build(),
+                    "users: the model has tables, but no lookups() that says which rows a batch needs");
 }
 
 TEST_CASE("with_moving_average: each checkpoint has the averages of the values so far", "[train]") {
@@ -183,6 +249,54 @@ TEST_CASE("with_gradient_clipping: the same bits for any number of shards and th
     }
   CHECK_THROWS_WITH(table_model::builder(data, 2, 1, 30).with_gradient_clipping(distrib::ClipByNorm{-1}),
                     ContainsSubstring("must be positive and finite") && ContainsSubstring("norm -1"));
+}
+
+TEST_CASE("with_gradient_clipping: running means of a model are not clipped, and have averages", "[train]") {
+  const support::TempDirectory directory;
+  const auto data = line_model::write(directory.path()).batch(10);
+  std::vector<float> norms;
+  const auto train = [&](const auto& model, const std::string& out, const distrib::GradientClipping& clipping) {
+    norms.clear();
+    auto trainer =
+        distrib::train(model)
+            .with_data(data)
+            .with_updater(distrib::Momentum{.learning_rate = 0.1F, .momentum = 0.5F})
+            .with_updater([](const distrib::VariableInfo& v) { return v.shape.rank() == 0; }, distrib::Sgd{})
+            .with_gradient_clipping(clipping)
+            .with_moving_average({.decay = 0.5F})
+            .with_hooks(distrib::StopAtStep{4}, KeepNorms{&norms},
+                        distrib::SaveCheckpoint{.directory = directory / out, .every_steps = 1, .max_to_keep = 10})
+            .build();
+    CHECK(trainer.run() == 0);
+    return norms;
+  };
+  const auto read = [&](const std::string& out, distrib::Step step, const std::string& name, std::size_t size) {
+    const auto reader = distrib::BundleReader::open(directory / (out + "/model.ckpt-" + std::to_string(step)));
+    std::vector<float> values(size);
+    const distrib::Shape shape = size == 1 ? distrib::Shape{} : distrib::Shape{static_cast<std::int64_t>(size)};
+    reader.read(name, distrib::Slice::whole(shape), std::as_writable_bytes(std::span{values}));
+    return values;
+  };
+  train(RunningModel{}, "free", {});
+  for (const distrib::GradientClipping& clipping :
+       {distrib::GradientClipping{distrib::ClipByNorm{0.1F}}, distrib::GradientClipping{distrib::ClipByValue{0.01F}}}) {
+    const std::string kind = clipping.by_norm() != nullptr ? " norm" : " value";
+    CAPTURE(kind);
+    const auto expected = train(RuntimeLineModel{}, "line" + kind, clipping);
+    const auto found = train(RunningModel{}, "running" + kind, clipping);
+    for (std::size_t i = 0; i < 4; ++i) CHECK((found[i] == expected[i] || clipping.by_norm() == nullptr));
+    CHECK(read("running" + kind, 4, "weights", 2) == read("line" + kind, 4, "weights", 2));
+    CHECK(read("running" + kind, 4, "bias", 1) == read("line" + kind, 4, "bias", 1));
+    CHECK(read("running" + kind, 4, "weights", 2) != read("free", 4, "weights", 2));
+    float average = 0;
+    for (distrib::Step step = 1; step <= 4; ++step) {
+      const float mean = read("running" + kind, step, "mean", 1)[0];
+      CHECK(std::abs(mean) > 0.5F);
+      CHECK(mean == read("free", step, "mean", 1)[0]);
+      average += (mean - average) * 0.5F;
+      CHECK(read("running" + kind, step, "mean/ExponentialMovingAverage", 1)[0] == Approx(average));
+    }
+  }
 }
 
 TEST_CASE("with_gradient_accumulation: fewer and larger steps of the same data", "[train]") {

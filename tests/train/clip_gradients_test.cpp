@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/train/clip_gradients.hpp>
 
+#include <distrib/optimizer/sgd.hpp>
+
 #include "optimizer/reference.hpp"
 #include "support/catch.hpp"
 
@@ -33,7 +35,8 @@ auto clipped_job(const distrib::GradientClipping& clipping) -> distrib::Job {
 
 /// The gradients of such a job, the same each time.
 struct Made {
-  explicit Made(const distrib::Job& job, std::size_t rows = 4) : gradients{job.variables, 1} {
+  explicit Made(const distrib::Job& job, std::size_t rows = 4)
+      : gradients{distrib::RuntimeVariables{job.variables, job.tables}} {
     gradients.rows(0).resize(rows, 3);
     fill(0, 35, 1);
     fill(2, 5, 2);
@@ -146,4 +149,36 @@ TEST_CASE("clip_gradients: a job without clipping changes nothing", "[train]") {
   const std::vector<float> before = made.floats();
   CHECK(std::isnan(distrib::clip_gradients(job, made.gradients)));
   CHECK(made.floats() == before);
+}
+
+TEST_CASE("clip_gradients: what has an updater of the model is neither clipped nor part of the norm", "[train]") {
+  const distrib::ModelUpdaters of_model{{"b", distrib::Sgd{.learning_rate = 1.0F}}};
+  for (const distrib::GradientClipping& clipping :
+       {distrib::GradientClipping{ClipByNorm{0.5F}}, distrib::GradientClipping{ClipByValue{0.25F}}}) {
+    CAPTURE(clipping.describe());
+    const auto job = clipped_job(clipping);
+    const std::vector<bool> left_out = distrib::updated_by_model(job, of_model);
+    CHECK(left_out == std::vector<bool>{false, false, true, false});
+    Made made{job};
+    Made without{job};
+    float* const statistic = reinterpret_cast<float*>(made.gradients.data(2));
+    std::fill_n(statistic, 5, 1000.0F);
+    std::fill_n(reinterpret_cast<float*>(without.gradients.data(2)), 5, 0.0F);
+    const float norm = distrib::clip_gradients(job, made.gradients, left_out);
+    const float expected = distrib::clip_gradients(job, without.gradients);
+    CHECK((norm == expected || (std::isnan(norm) && std::isnan(expected))));
+    for (std::size_t i = 0; i < 5; ++i) CHECK(statistic[i] == 1000);
+    std::fill_n(statistic, 5, 0.0F);
+    CHECK(made.floats() == without.floats());
+  }
+  // Tables follow the variables. Names that the job does not have are refused elsewhere.
+  const auto job = clipped_job(ClipByNorm{0.5F});
+  CHECK(distrib::updated_by_model(job, {{"t", distrib::Sgd{}}}) == std::vector<bool>{false, false, false, true});
+  CHECK(distrib::updated_by_model(job, {}).empty());
+  Made made{job};
+  const std::vector<float> before = made.floats();
+  distrib::clip_gradients(job, made.gradients, {false, false, false, true});
+  const std::vector<float> after = made.floats();
+  CHECK(std::equal(before.begin() + 40, before.end(), after.begin() + 40));
+  CHECK(before[0] != after[0]);
 }

@@ -14,10 +14,21 @@
 #include "support/catch.hpp"
 #include "support/loopback.hpp"
 #include "support/temp_directory.hpp"
+#include "train/asked_model.hpp"
 #include "train/line_job.hpp"
+#include "train/loopback_cluster.hpp"
+#include "train/runtime_models.hpp"
+#include "train/table_model.hpp"
 
+#include <array>
+#include <cstddef>
+#include <exception>
 #include <future>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -248,7 +259,7 @@ TEST_CASE("ClusterTrainer: a parameter server finds the updater of the user's pr
   server.join();
   CHECK(end.code == 0);
   CHECK(code.get_future().get() == 0);
-  Values<LineModel::Variables> values{job.variables};
+  Values<LineModel::Variables> values{RuntimeVariables{job.variables}};
   assemble(layouts, end.result, values);
   CHECK(parameters_sha256(job, values) == local_hash(data));
 }
@@ -320,4 +331,175 @@ TEST_CASE("ClusterTrainer: no server can be reached", "[train]") {
   auto trainer = builder.build(pool, flags_of("worker", 0, "no-such-host.invalid:9"));
   CHECK(trainer.run() == 1);
   CHECK(heard.find("/job:ps/task:0 at no-such-host.invalid:9") != std::string::npos);
+}
+
+TEST_CASE("ClusterTrainer: a model whose variables are known at run time ends with the bits of one process",
+          "[train]") {
+  const support::TempDirectory data;
+  const auto dataset = table_model::write(data.path());
+  auto local = table_model::builder(dataset, 2, 1, 24).build();
+  CHECK(local.run() == 0);
+  const TrainingResult result =
+      loopback_cluster::run(table_model::builder(dataset, 2, 1, 24, RuntimeTableModel{}), 2, 2);
+  CHECK(result.parameters_sha256 == local.result().parameters_sha256);
+  CHECK(*result.metrics.find("squared_error") == *local.result().metrics.find("squared_error"));
+}
+
+namespace {
+
+template <class Data>
+auto asked_builder(const Data& data, const AskedModel& model, std::uint32_t workers = 1) {
+  return line_job::builder(data, {.workers = workers, .steps = steps}, model);
+}
+
+/// Keeps its promise when the training starts.
+struct Started {
+  std::shared_ptr<std::promise<void>> promise = std::make_shared<std::promise<void>>();
+  void on_start(const JobStart&) const { promise->set_value(); }
+};
+
+/// Runs a trainer on a thread of its own. Returns its exit code, or the text of its exception.
+template <class Trainer> auto run_beside(Trainer& trainer) -> std::future<std::string> {
+  return std::async(std::launch::async, [&trainer]() -> std::string {
+    try {
+      return std::to_string(trainer.run());
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+  });
+}
+
+}  // namespace
+
+TEST_CASE("ClusterTrainer: a parameter server never asks the model", "[train]") {
+  const support::TempDirectory data;
+  const auto dataset = line_model::write(data.path());
+  const AskedModel of_ps, of_worker, of_local;
+  IoPool pool{2};
+  const std::string address = free_address();
+  auto ps = asked_builder(dataset, of_ps)
+                .with_updater("nothing begins with this", Sgd{})  // only roles that compute can see that
+                .build(pool, flags_of("ps", 0, address));
+  auto served = run_beside(ps);
+  auto worker = asked_builder(dataset, of_worker).build(pool, flags_of("worker", 0, address));
+  CHECK(worker.run() == 0);
+  CHECK(served.get() == "0");
+  CHECK(of_ps.asked->sum() == 0);
+  CHECK(of_worker.asked->variables == 1);
+  CHECK(of_worker.asked->updaters == 1);
+  CHECK(of_worker.asked->arithmetic == 1);
+  CHECK(of_worker.asked->initial_values == 1);
+
+  auto local = asked_builder(dataset, of_local).build(pool, ClusterFlags{});
+  CHECK(local.run() == 0);
+  CHECK(local.result().parameters_sha256 == worker.result().parameters_sha256);
+  CHECK(of_local.asked->sum() == 4);
+  CHECK_THROWS_WITH(asked_builder(dataset, of_local)
+                        .with_updater("nothing begins with this", Sgd{})
+                        .build(pool, flags_of("worker", 0, address)),
+                    ContainsSubstring("'nothing begins with this'; the job has "));
+}
+
+namespace {
+
+/// An updater that the library does not know.
+struct Halving {
+  static constexpr std::string_view name = "halving";
+  static auto slots() -> std::array<Slot, 0> { return {}; }
+  static auto describe() -> std::string { return "share=0.5"; }
+  static auto parse(std::string_view text) -> std::optional<Halving> {
+    return text == describe() ? std::optional{Halving{}} : std::nullopt;
+  }
+  void apply(UpdateStep, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
+             std::span<const std::span<float>>) const {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = from[i] * 0.5F - gradient[i] * 0.125F;
+  }
+  auto operator==(const Halving&) const -> bool = default;
+};
+
+}  // namespace
+
+TEST_CASE("ClusterTrainer: a parameter server asks the model for an updater that nothing else has", "[train]") {
+  const support::TempDirectory data;
+  const auto dataset = line_model::write(data.path());
+  AskedModel of_ps, of_worker;
+  of_ps.brings = of_worker.brings = {{"bias", Halving{}}};
+  IoPool pool{2};
+  const std::string address = free_address();
+  auto ps = asked_builder(dataset, of_ps).build(pool, flags_of("ps", 0, address));
+  auto served = run_beside(ps);
+  auto worker = asked_builder(dataset, of_worker).build(pool, flags_of("worker", 0, address));
+  CHECK(worker.run() == 0);
+  CHECK(served.get() == "0");
+  CHECK(of_ps.asked->updaters == 1);
+  CHECK(of_ps.asked->sum() == 1);
+}
+
+TEST_CASE("ClusterTrainer: a worker that computes with another arithmetic is refused in a synchronous job", "[train]") {
+  const support::TempDirectory data;
+  const auto dataset = line_model::write(data.path());
+  AskedModel ours, other, silent;
+  ours.arithmetic = "torch 1 threads 1";
+  other.arithmetic = "torch 2 threads 1";
+  IoPool pool{2};
+  const std::string address = free_address();
+  const auto builder = [&](const AskedModel& model) {
+    return asked_builder(dataset, model, 2).with_cluster_mode({.start_within = 20s});
+  };
+  ClusterFlags first = flags_of("worker", 0, address);
+  first.worker_hosts = {"127.0.0.1:1", "127.0.0.1:1"};
+  ClusterFlags second = first, server = first;
+  second.task_index = 1;
+  server.job_name = "ps";
+  auto ps = builder(ours).build(pool, server);
+  auto served = run_beside(ps);
+  const Started started;
+  auto chief = builder(ours).with_hooks(started).build(pool, first);
+  auto led = run_beside(chief);
+  started.promise->get_future().wait();  // the chief has brought the job before the others come
+  const std::pair<AskedModel, std::string> strangers[] = {{other, "'torch 2 threads 1'"},
+                                                          {silent, "nothing (its model has no describe(), "}};
+  for (const auto& [model, says] : strangers) {
+    auto stranger = builder(model).build(pool, second);
+    CHECK_THROWS_WITH(stranger.run(), ContainsSubstring("rank 1 says that it computes with " + says) &&
+                                          ContainsSubstring("with 'torch 1 threads 1': all workers of a synchronous"));
+  }
+  auto worker = builder(ours).build(pool, second);
+  CHECK(worker.run() == 0);
+  CHECK(led.get() == "0");
+  CHECK(served.get() == "0");
+  auto local = asked_builder(dataset, silent, 2).build();
+  CHECK(local.run() == 0);
+  CHECK(chief.result().parameters_sha256 == local.result().parameters_sha256);
+}
+
+TEST_CASE("ClusterTrainer: an asynchronous job reports a worker that computes with another arithmetic", "[train]") {
+  const support::TempDirectory data;
+  const auto dataset = line_model::write(data.path());
+  AskedModel ours, other;
+  ours.arithmetic = "torch 1 threads 1";
+  other.arithmetic = "torch 2 threads 1";
+  IoPool pool{2};
+  const std::string address = free_address();
+  const auto builder = [&](const AskedModel& model) {
+    return asked_builder(dataset, model, 2).with_consistency(AsynchronousParallel{});
+  };
+  ClusterFlags first = flags_of("worker", 0, address);
+  first.worker_hosts = {"127.0.0.1:1", "127.0.0.1:1"};
+  ClusterFlags second = first, server = first;
+  second.task_index = 1;
+  server.job_name = "ps";
+  std::string heard;
+  auto ps = builder(ours).with_hooks(line_job::Heard{&heard}).build(pool, server);
+  auto served = run_beside(ps);
+  auto chief = builder(ours).build(pool, first);
+  auto led = run_beside(chief);
+  auto worker = builder(other).build(pool, second);
+  CHECK(worker.run() == 0);
+  CHECK(led.get() == "0");
+  CHECK(served.get() == "0");
+  CAPTURE(heard);
+  CHECK(heard.find(" says that it computes with 'torch ") != std::string::npos);
+  CHECK(heard.find("'torch 1 threads 1'") != std::string::npos);
+  CHECK(heard.find("'torch 2 threads 1'") != std::string::npos);
 }

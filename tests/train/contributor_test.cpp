@@ -53,7 +53,7 @@ auto contribution(const Source& source, const distrib::Job& job, distrib::Rank r
   }
   distrib::Contributor<LineModel, Source> contribute{model, source, job, layouts};
   const float loss = contribute(rank, step, values, blocks);
-  distrib::Values<LineModel::Variables> whole{job.variables};
+  distrib::Values<LineModel::Variables> whole{distrib::RuntimeVariables{job.variables}};
   const std::vector<distrib::SharedBuffer> read{blocks.begin(), blocks.end()};
   distrib::assemble(layouts, read, whole);
   const auto weights = distrib::get<"weights">(whole);

@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 #include "train/line_model.hpp"
+#include "train/runtime_models.hpp"
 #include "train/table_model.hpp"
 
 #include <algorithm>
@@ -22,6 +23,8 @@ struct Interrupted : TableModel {
     return TableModel::evaluate(batch, values);
   }
 };
+
+auto list_of(const auto& model) { return distrib::detail::run_time_list(model.variables()); }
 
 // Returns values for which the prediction is the last digit of the user's key: rows of items are ones, and the sum of a
 // user's row is that digit.
@@ -43,8 +46,8 @@ TEST_CASE("Evaluation: each example once, the mean weighted by the sizes of the 
   const auto dataset = line_model::write(directory.path(), 100);
   const LineModel model;
   distrib::Values<LineModel::Variables> values{model.variables()};  // zeros: the error is y
-  distrib::Evaluation by_30{model, dataset.batch(30).open()};
-  distrib::Evaluation by_100{model, dataset.batch(100).open()};
+  distrib::Evaluation by_30{model, list_of(model), dataset.batch(30).open()};
+  distrib::Evaluation by_100{model, list_of(model), dataset.batch(100).open()};
   CHECK(by_30.keys().empty());
   CHECK(by_30(values).examples == 100);
   CHECK(*by_30(values).find("squared_error") == Approx(*by_100(values).find("squared_error")));
@@ -54,7 +57,7 @@ TEST_CASE("Evaluation: keys() are the keys of all its examples; it measures with
   const support::TempDirectory directory;
   const auto dataset = table_model::write(directory.path(), 90);
   const TableModel model;
-  distrib::Evaluation evaluation{model, dataset.batch(7).open()};
+  distrib::Evaluation evaluation{model, list_of(model), dataset.batch(7).open()};
   REQUIRE(evaluation.keys().size() == 2);
   for (const auto& keys : evaluation.keys()) {
     CHECK(std::ranges::is_sorted(keys));
@@ -80,7 +83,7 @@ TEST_CASE("Evaluation: two measurements at once do not affect each other", "[tra
   const support::TempDirectory directory;
   const auto dataset = table_model::write(directory.path(), 90);
   const Interrupted model;
-  const distrib::Evaluation evaluation{model, dataset.batch(7).open()};
+  const distrib::Evaluation evaluation{model, list_of(model), dataset.batch(7).open()};
   auto values = last_digits(evaluation.keys());
   auto others = last_digits(evaluation.keys());
   const double expected = *evaluation(values).find("squared_error");
@@ -88,4 +91,19 @@ TEST_CASE("Evaluation: two measurements at once do not affect each other", "[tra
   model.interrupt = [&] { inner = *evaluation(others).find("squared_error"); };
   CHECK(*evaluation(values).find("squared_error") == expected);
   CHECK(inner == expected);
+}
+
+TEST_CASE("Evaluation: a model whose list is known at run time is measured alike", "[train]") {
+  const support::TempDirectory directory;
+  const auto dataset = table_model::write(directory.path(), 90);
+  const TableModel model;
+  const RuntimeTableModel same;
+  distrib::Evaluation expected{model, list_of(model), dataset.batch(7).open()};
+  distrib::Evaluation evaluation{same, list_of(same), dataset.batch(7).open()};
+  CHECK(evaluation.keys() == expected.keys());
+  auto values = last_digits(expected.keys());
+  const double measured = *expected(values).find("squared_error");
+  CHECK(measured > 0);
+  CHECK(*evaluation(values).find("squared_error") == measured);
+  CHECK(values.index(0).empty());  // the lists of the measurement are gone
 }

@@ -3,13 +3,35 @@
 
 #include "support/catch.hpp"
 #include "train/own_values_model.hpp"
+#include "train/runtime_models.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <stdexcept>
+#include <string>
 
 using namespace distrib;
 
+namespace {
+
+/// Draws its initial values from the seed of the job.
+struct SeededModel : OwnValuesModel {
+  void initial_values(InitialValues<Variables>& values, std::uint64_t seed) const {
+    Philox random{seed, 0, 0};
+    for (std::size_t i = 0; i < 2; ++i) get<"weights">(values)(i) = uniform01(random());
+  }
+};
+
+struct TakesText : LineModel {
+  void initial_values(InitialValues<Variables>&, const std::string&) const {}
+};
+
+}  // namespace
+
 static_assert(InitializedModel<OwnValuesModel>);
+static_assert(InitializedModel<SeededModel>);
 static_assert(!InitializedModel<LineModel>);
+static_assert(!InitializedModel<TakesText>);
 
 namespace {
 
@@ -74,6 +96,7 @@ TEST_CASE("make_initial_values: the error names the variable or table whose valu
                     ContainsSubstring("bias: the variable has a CustomInitializer, but the model provides no values"));
   Job both = job_of(OwnValuesModel{});
   both.initial_checkpoint = "/saved/model.ckpt-1";
+  both.initial_allow_missing = true;
   CHECK_THROWS_WITH(make_initial_values(OwnValuesModel{}, both),
                     ContainsSubstring("weights, with checkpoint /saved/model.ckpt-1: "));
   Job rows = job_of(OwnRows{});
@@ -81,4 +104,46 @@ TEST_CASE("make_initial_values: the error names the variable or table whose valu
                     ContainsSubstring("table users: a CustomInitializer is possible only for a Variable"));
   Job job = job_of(Throws{});
   CHECK_THROWS_WITH(make_initial_values(Throws{}, job), "no such file");
+}
+
+TEST_CASE("make_initial_values: a checkpoint that has every variable replaces the model's own values", "[train]") {
+  Job job = job_of(Throws{});
+  job.initial_checkpoint = "/saved/model.ckpt-1";
+  CHECK(make_initial_values(Throws{}, job).empty());
+  CHECK(job.initial_blocks.empty());
+  for (const auto& variable : job.variables) CHECK(!variable.initializer.is_custom());
+}
+
+TEST_CASE("make_initial_values: the seed of the job decides, and another seed gives another job", "[train]") {
+  const auto made = [](std::uint64_t seed) {
+    Job job = job_of(SeededModel{});
+    job.seed = seed;
+    static_cast<void>(make_initial_values(SeededModel{}, job));
+    return job;
+  };
+  const Job job = made(7);
+  CHECK(job.initial_blocks == made(7).initial_blocks);
+  CHECK(job.initial_blocks != made(8).initial_blocks);
+  Job unlike = made(8);
+  unlike.seed = 7;  // all else being equal, the values still differ
+  CHECK_THAT(identity_difference(to_text(unlike), to_text(job)),
+             ContainsSubstring("it has 'variable weights float32[2] custom"));
+}
+
+TEST_CASE("make_initial_values: of a list that is known at run time", "[train]") {
+  struct RuntimeOwn : RuntimeLineModel {
+    auto variables() const -> Variables {
+      return Variables{{{"weights", DType::float32, {2}, CustomInitializer{}}, {"bias", DType::float32, {}}}};
+    }
+    void initial_values(InitialValues<Variables>& values, std::uint64_t seed) const {
+      get(values, "weights")(0) = static_cast<float>(seed);
+      get(values, "weights")(1) = -0.75F;
+    }
+  };
+  Job job = job_of(RuntimeOwn{});
+  job.seed = 3;
+  const std::vector<SharedBuffer> blocks = make_initial_values(RuntimeOwn{}, job);
+  REQUIRE(blocks.size() == 2);
+  CHECK(blocks[0]->as<float>()[0] == -0.75F);
+  CHECK(blocks[1]->as<float>()[0] == 3);
 }

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace line_job {
 
@@ -19,9 +20,9 @@ struct Setup {
   distrib::Step steps = 40;
 };
 
-template <class Data>
-auto builder(const Data& data, const Setup& setup = {}) {
-  return distrib::train(LineModel{})
+template <class Data, class M = LineModel>
+auto builder(const Data& data, const Setup& setup = {}, M model = {}) {
+  return distrib::train(std::move(model))
       .with_data(data.shuffle(3).batch(10))
       .with_partitioner(distrib::FixedShardsPartitioner{setup.parts})
       .with_updater(distrib::Momentum{.learning_rate = 0.1F, .momentum = 0.5F})

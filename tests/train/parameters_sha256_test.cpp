@@ -16,7 +16,7 @@ TEST_CASE("parameters_sha256: the bytes of variables and the digests of tables, 
           "[train]") {
   distrib::Job job;
   job.variables = {{"c", distrib::DType::float32, {2}, {}}, {"a", distrib::DType::float32, {1}, {}}};
-  distrib::RuntimeValues values{job.variables};
+  distrib::RuntimeValues values{distrib::RuntimeVariables{job.variables}};
   write(values, 0, "cccccccc");
   write(values, 1, "aaaa");
   CHECK(parameters_sha256(job, values) == distrib::to_hex(distrib::sha256(distrib::as_bytes("aaaacccccccc"))));

@@ -112,9 +112,8 @@ inline auto write(const std::filesystem::path& directory, std::size_t records = 
   return distrib::tfrecords((directory / "ratings-*").string()).schema(schema());
 }
 
-template <class Data>
-auto builder(const Data& data, std::uint32_t workers, std::uint32_t shards, distrib::Step steps,
-             TableModel model = {}) {
+template <class Data, class M = TableModel>
+auto builder(const Data& data, std::uint32_t workers, std::uint32_t shards, distrib::Step steps, M model = {}) {
   return distrib::train(std::move(model))
       .with_data(data.shuffle(3).batch(10))
       .with_updater(distrib::Adagrad{.learning_rate = 0.5F})

@@ -3,12 +3,14 @@
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
+#include "train/asked_model.hpp"
 #include "train/line_job.hpp"
 #include "train/table_model.hpp"
 
 #include <distrib/optimizer/adagrad.hpp>
 
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -60,16 +62,86 @@ TEST_CASE("TrainingPlan: one recipe makes the job of one process and the job of 
   CHECK(cluster.layouts.size() == 4);
   CHECK(plan.cluster_job(*model, 2, 5, 0).job.cut_interval == 1);  // a replay budget of 0 bytes
 
-  for (const distrib::Job& job : {local.job, cluster.job}) {
+  for (const distrib::PlannedJob& planned : {local, cluster}) {
+    const distrib::Job& job = planned.job;
     CHECK(job.seed == 11);
     CHECK(job.total_steps == 40);
     CHECK(job.data == model->describe());
     CHECK(job.variables == LineModel{}.variables().infos());
     CHECK(job.parts.size() == 3);  // the weights have two parts
     REQUIRE(job.updaters_of.size() == 1);
-    CHECK(job.updater == plan.updaters()[0].text());
-    CHECK(job.updaters_of[0].updater == plan.updaters()[1].text());
+    CHECK(job.updater == planned.updaters[0].text());
+    CHECK(job.updaters_of[0].updater == planned.updaters[1].text());
   }
+}
+
+TEST_CASE("TrainingPlan: the model is asked when an answer is needed, and once", "[train]") {
+  const Bench bench;
+  const AskedModel model;
+  const auto builder = line_job::builder(bench.data, {}, model);
+  const TrainingPlan plan = builder.with_updater("wide/", distrib::Sgd{}).plan();
+  const auto find = plan.updater_finder();
+  CHECK(find(distrib::AnyUpdater{distrib::Momentum{.learning_rate = 7}}.text()));
+  CHECK(find(distrib::AnyUpdater{distrib::Adagrad{}}.text()));
+  CHECK(plan.cut_settings().directory.empty());
+  CHECK(model.asked->sum() == 0);
+  CHECK_FALSE(find("nothing of this name"));
+  CHECK(model.asked->updaters == 1);
+  CHECK(model.asked->sum() == 1);
+  CHECK_THROWS_WITH(plan.check(), ContainsSubstring("with_updater: 'wide/'; the job has weights, bias"));
+  CHECK(model.asked->variables == 1);
+
+  const AskedModel other;
+  const TrainingPlan good = line_job::builder(bench.data, {}, other).plan();
+  good.check();
+  CHECK(good.local_job(*good.model().open()).job.variables.size() == 2);
+  const distrib::PlannedJob planned = good.local_job(*good.model().open());
+  CHECK(other.asked->variables == 1);
+  CHECK(other.asked->updaters == 1);
+  CHECK(other.asked->arithmetic == 1);
+  CHECK(other.asked->initial_values == 2);  // for each job, because they depend on its seed
+  CHECK(planned.job.updaters_of ==
+        std::vector<distrib::UpdaterOf>{{"bias", distrib::AnyUpdater{distrib::Sgd{.learning_rate = 0.05F}}.text()}});
+}
+
+namespace {
+
+/// Cannot be made at first, as a module whose device is busy.
+struct BusyModel : AskedModel {
+  auto variables() const -> Variables {
+    if (++asked->variables == 1) throw std::runtime_error{"the device is busy"};
+    return LineModel::variables();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("TrainingPlan: a model that throws is asked again", "[train]") {
+  const Bench bench;
+  const BusyModel model;
+  const TrainingPlan plan = line_job::builder(bench.data, {}, model).plan();
+  CHECK_THROWS_WITH(plan.check(), "the device is busy");
+  plan.check();
+  plan.check();
+  CHECK(model.asked->variables == 2);
+}
+
+TEST_CASE("TrainingPlan: the arithmetic of a model is a line beside the job", "[train]") {
+  const Bench bench;
+  AskedModel model;
+  const auto job_of = [&](const std::string& arithmetic) {
+    model.arithmetic = arithmetic;
+    const TrainingPlan plan = line_job::builder(bench.data, {}, model).plan();
+    return plan.local_job(*plan.model().open()).job;
+  };
+  const distrib::Job job = job_of("torch 2 threads 1");
+  CHECK(job.arithmetic == "torch 2 threads 1");
+  CHECK(to_text(job) == to_text(job_of("")));
+  CHECK(job_of(std::string(4096, 'x')).arithmetic.size() == 4096);
+  for (const std::string& bad : {std::string(4097, 'x'), std::string{"a\nb"}})
+    CHECK_THROWS_WITH(job_of(bad), ContainsSubstring("describe() of a model must return one line"));
+  const TrainingPlan plain = bench.builder().plan();
+  CHECK(plain.local_job(*plain.model().open()).job.arithmetic.empty());
 }
 
 TEST_CASE("TrainingPlan: the last step is that of StopAtStep, but not beyond the data", "[train]") {

@@ -63,7 +63,7 @@ TEST_CASE("TrainingReport: what is noted in the result, and what is sent to the 
   CHECK(report.result().loss == 0.5F);
   CHECK(report.result().steps_per_second == 2);
   CHECK(report.result().examples_per_second == 192);
-  distrib::RuntimeValues values{job.variables};
+  distrib::RuntimeValues values{distrib::RuntimeVariables{job.variables}};
   const Finds evaluation;
   report.end(job, values, {}, &evaluation);
   CHECK(heard == "start 4\nsaved 8\nevaluated 8\nevaluated 10\nend 10\n");
@@ -83,7 +83,7 @@ TEST_CASE("TrainingReport: a run that was interrupted is not measured", "[train]
   const distrib::JobStart start = report.begin(job, 1, 0);
   report.reached(9);
   report.took(job, start, 0s);
-  distrib::RuntimeValues values{job.variables};
+  distrib::RuntimeValues values{distrib::RuntimeVariables{job.variables}};
   const Finds evaluation;
   report.end(job, values, {}, &evaluation);
   CHECK_FALSE(report.result().complete);

@@ -44,8 +44,8 @@ DISTRIB_DECL void widen(DType from, ByteView numbers, std::span<std::byte> to) n
 /// the sizes of the data files; tensors are read when they are asked for, and their checksums are always verified. Files
 /// of other frameworks are opened with `open_tensor_file` and read in the same way.
 ///
-/// Errors: a function sets its last argument, of type `ErrorRef` or `Error`; the overload without it throws
-/// `std::system_error`. Each error says where: file, tensor, slice.
+/// Errors: a function sets its last argument, of type `ErrorRef` or `Error`, each with a `checkpoint_errc`; the
+/// overload without it, if there is one, throws `std::system_error`. Each error says where: file, tensor, slice.
 ///
 /// Threads: const members may be called from any thread.
 class BundleReader {
@@ -61,10 +61,15 @@ class BundleReader {
     return *detail::or_throw(open(std::move(prefix), error), error);
   }
 
-  /// Opens the part of the checkpoint `prefix` that shard `shard` of `shards` has written (see `plan_part`), as a
-  /// checkpoint of its own. Only the data file of this shard has to exist. Of a tensor that the part holds in slices,
-  /// exactly these slices can be read. On failure returns nothing and sets `error`: `not_found` if there is no part
-  /// file, `corrupt_index` also if the file belongs to another shard, otherwise as `open` does.
+  /// Opens the part of the checkpoint `prefix` that shard `shard` (from 0) of `shards` has written (see `plan_part`),
+  /// as a checkpoint of its own. Reads its part file, "PREFIX.part-00000-of-00002", the index of one data file; only
+  /// the data file of this shard has to exist. If the part does not have all slices of a tensor, only the slices that
+  /// it has can be read.
+  ///
+  /// On failure returns nothing and sets `error`: `checkpoint_errc::not_found` if there is no such part file;
+  /// `corrupt_index` if the part file is damaged or is that of another shard; `bad_magic`, `missing_data_file`,
+  /// `corrupt_data`, `unsupported` or `cannot_read` as `open` does. Success clears `error`. There is no overload that
+  /// throws.
   [[nodiscard]] DISTRIB_DECL static auto open_part(std::string prefix, std::size_t shard, std::size_t shards,
                                                    Error& error) -> std::optional<BundleReader>;
 
@@ -114,8 +119,9 @@ class BundleReader {
   /// has one of the rows is read once and to its end; memory: 1 MiB, or one row if it is longer. Trap: if `error` is
   /// set in the end, the rows that `f` got are not valid, because a piece has only one checksum.
   ///
-  /// Errors: as `read`; `mismatch` if the tensor does not have these rows; `unsupported` also if the tensor is cut
-  /// along another axis.
+  /// Errors: `not_found`; `mismatch` if the tensor does not have these rows; `incomplete`; `corrupt_data`;
+  /// `unsupported` for texts, for types that are not a DType, and if the tensor is cut along another axis;
+  /// `missing_data_file` (removed after `open`); `cannot_read`.
   template <class F>
   void read_rows(std::string_view name, std::int64_t first, std::int64_t count, F f, Error& error) const {
     error = {};
@@ -172,8 +178,9 @@ class BundleReader {
     return detail::PieceStream{*std::move(file), piece, size_bytes(tensor.stored_dtype()), place_of(tensor, piece)};
   }
 
-  /// Returns the texts of a string tensor, row-major. Fails as `read` does, but with `mismatch` if the tensor does not
-  /// hold texts, and `unsupported` if the texts are stored in slices; what it returns must then not be used.
+  /// Returns the texts of a string tensor, row-major. Errors: `not_found`; `mismatch` if the tensor does not hold
+  /// texts; `unsupported` if the texts are stored in slices; `corrupt_data`; `missing_data_file` (removed after
+  /// `open`); `cannot_read`. What it returns must then not be used.
   [[nodiscard]] DISTRIB_DECL auto read_strings(std::string_view name, ErrorRef to) const -> std::vector<std::string>;
   [[nodiscard]] auto read_strings(std::string_view name) const -> std::vector<std::string> {
     Error error;

@@ -38,13 +38,13 @@ struct BundlePart {
 
   /// A tensor of texts to save; it is always saved whole. Without an axis, and with one value, it is a scalar.
   struct StringTensor {
-    std::string name;
-    Shape shape;
-    std::vector<std::string> values;
+    std::string name;  ///< Not empty, and not beginning with a zero byte.
+    Shape shape;  ///< Its number of elements is the number of `values`.
+    std::vector<std::string> values;  ///< Row-major; any bytes.
   };
 
-  std::vector<TensorPiece> tensors;
-  std::vector<StringTensor> strings;
+  std::vector<TensorPiece> tensors;  ///< Tensors of numbers, or pieces of them.
+  std::vector<StringTensor> strings;  ///< Tensors of texts.
   /// Memory that pieces point to and that has no other owner; often empty.
   std::vector<SharedBuffer> kept = {};
 };
@@ -114,7 +114,7 @@ DISTRIB_DECL auto plan_data(const BundlePart& part, const std::string& temporary
 /// "model.ckpt-1234") in one directory must not be performed at the same time.
 ///
 /// On failure the plan is empty and `to` names the tensor: `duplicate`, `incomplete`, `mismatch`. `mismatch` also if
-/// there are no parts, or more than `max_data_files`.
+/// there are no parts, or more than 99,999.
 [[nodiscard]] DISTRIB_DECL auto plan_bundle(std::string_view prefix, std::span<const BundlePart> parts, ErrorRef to)
     -> FilePlan;
 

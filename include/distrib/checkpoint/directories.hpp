@@ -14,7 +14,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// Makes the directory `path`, and the directories above it that do not exist, durably. A directory that exists already
-/// is no failure. Fails as `perform` does.
+/// is no failure. Errors: `checkpoint_errc::cannot_write` or `no_room`, with the path and the system's reason.
 DISTRIB_DECL void make_directories(const std::string& path, ErrorRef to);
 
 /// Makes the directory `path` as `make_directories` does. Also fails, with `checkpoint_errc::cannot_write`, if this

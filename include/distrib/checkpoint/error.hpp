@@ -47,7 +47,7 @@ inline constexpr ErrorText checkpoint_texts[] = {
     {checkpoint_errc::corrupt_data, failure::corrupt,
      "the data of the checkpoint is damaged: use the checkpoint before this one"},
     {checkpoint_errc::missing_data_file, failure::corrupt,
-     "a data file of the checkpoint is missing: copy all .data-* files with the index"},
+     "a data file of the checkpoint is missing: copy all its data files with the index"},
     {checkpoint_errc::corrupt_state, failure::corrupt, "the checkpoint state file is damaged: correct or remove it"},
     {checkpoint_errc::mismatch, failure::mismatch,
      "the tensor has another dtype, shape or size than expected: correct the model, or use another name"},

@@ -17,7 +17,7 @@ inline namespace v0 {
 
 /// One checkpoint of a directory, and the files that it has there; `files` may be empty or incomplete.
 struct SavedCheckpoint {
-  std::string prefix;
+  std::string prefix;  ///< Path of the checkpoint, without the endings of its files.
   std::vector<std::string> files;  ///< Paths; the index file comes first, if there is one.
   double timestamp = 0;  ///< When it was saved, in seconds since 1970; 0: not known.
   bool preserved = false;  ///< True if it is kept for ever: see `Retention`.

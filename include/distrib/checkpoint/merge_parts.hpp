@@ -33,7 +33,8 @@ namespace detail {
 
 /// Plans how the index of `prefix` is written when the parts of all its shards are there; `parts` are in the order of
 /// the shards. Several tasks may do this at the same time: all write the same bytes, each under a temporary name with
-/// its own `writer`. On failure the plan is empty and `error` says why (see `merge_parts`). Performs no I/O.
+/// its own `writer`. On failure the plan is empty, and `error` names the tensor: `mismatch` (parts disagree about its
+/// dtype, shape or bytes), `duplicate` (slices overlap), `incomplete` (slices do not cover it). Performs no I/O.
 [[nodiscard]] DISTRIB_DECL auto plan_merge(std::string_view prefix, std::span<const BundleIndex> parts,
                                            std::string_view writer, Error& error) -> FilePlan;
 

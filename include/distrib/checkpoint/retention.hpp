@@ -7,7 +7,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What happens to older checkpoints when a new one is saved: the rule of `plan_keep_newest`. A value.
+/// What happens to older checkpoints when a new one is saved. A value.
 struct Retention {
   /// How many of the newest checkpoints of a series ("model.ckpt" of "model.ckpt-1234") are kept, including the new
   /// one; 0: all.

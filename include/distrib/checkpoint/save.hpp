@@ -33,9 +33,11 @@ namespace detail {
 /// Saves `parts` as the checkpoint `directory/name`, durably, and removes older checkpoints as `retention` says. Makes
 /// the directory if it does not exist. Blocks. Only one save in a directory at a time.
 ///
-/// Errors: as `plan_bundle` and `perform`; `to` says what and where. An older checkpoint `directory/name` may then be
-/// lost, but no checkpoint of another name that `retention` keeps. Files that have not got their names yet are removed,
-/// as `perform` says. If only the removal of an older checkpoint failed, the new checkpoint is saved.
+/// Errors: `to` names the tensor with `duplicate`, `incomplete` or `mismatch` (also if there are no parts, or more than
+/// 99,999); or the path and the system's reason with `cannot_write` or `no_room`. An older checkpoint `directory/name`
+/// may then be lost, but no checkpoint of another name that `retention` keeps. Files that have not got their names yet
+/// are removed, except a file whose write failed for another reason than a full disk. If only the removal of an older
+/// checkpoint failed, the new checkpoint is saved.
 DISTRIB_DECL void save_checkpoint(const std::string& directory, std::string_view name,
                                   std::span<const BundlePart> parts, const Retention& retention, ErrorRef to);
 

@@ -11,7 +11,8 @@ namespace distrib {
 inline namespace v0 {
 
 /// Unpacks one Snappy block (google/snappy, format_description.txt): the length as a varint, then literals and copies
-/// of earlier bytes. Returns false if `packed` is damaged; `to` is then unspecified. Memory: at most 32 times `packed`.
+/// of earlier bytes. Replaces the contents of `to`. Returns false if `packed` is damaged; `to` is then unspecified.
+/// Memory: at most 32 times `packed`.
 [[nodiscard]] DISTRIB_DECL auto unpack_snappy(ByteView packed, std::vector<std::byte>& to) -> bool;
 
 }  // namespace v0

@@ -29,7 +29,8 @@ struct StoredTensor {
     std::uint64_t shard = 0;  ///< Number of its data file.
     std::uint64_t offset = 0;  ///< Where its bytes begin in the data file.
     std::uint64_t size_bytes = 0;  ///< Number of its bytes.
-    /// Masked CRC-32C of its bytes; for texts see `parse_strings`, for variants `VariantSum`. Another checksum if
+    /// Masked CRC-32C of its bytes; for texts and variants in the special forms of
+    /// TensorFlow, where each length counts with a fixed size. Another checksum if
     /// `checksum` says so.
     std::uint32_t masked_crc = 0;
     Checksum checksum = Checksum::masked_crc32c;
@@ -37,9 +38,9 @@ struct StoredTensor {
     std::vector<std::int64_t> strides = {};
   };
 
-  std::string name;
+  std::string name;  ///< Name of the whole tensor, as in the file.
   DType dtype{};  ///< May be the number of a type that is no DType: see `is_readable`.
-  Shape shape;
+  Shape shape;  ///< Shape of the whole tensor.
   std::vector<Piece> pieces;  ///< No two pieces overlap.
   bool complete = true;  ///< True if the pieces cover the whole tensor.
   /// float16 or bfloat16: the pieces hold this type, and are read as `dtype`, which is float32. Empty: they hold `dtype`.

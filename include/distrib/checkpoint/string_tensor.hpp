@@ -32,8 +32,9 @@ inline auto extend_by_length(std::uint32_t crc, std::uint64_t length) -> std::ui
 [[nodiscard]] DISTRIB_DECL auto append_strings(std::vector<std::byte>& to, std::span<const std::string> values)
     -> std::uint32_t;
 
-/// Reads the bytes of a string tensor of `count` elements. Verifies both checksums; returns false if the bytes are
-/// damaged. Memory: the texts, which are never more than `bytes`, and one object for each element.
+/// Reads the bytes of a string tensor of `count` elements, and replaces the contents of `values` by its texts. Verifies
+/// both checksums; returns false if the bytes are damaged; `values` is then unspecified. Memory: the texts, which are
+/// never more than `bytes`, and one object for each element.
 [[nodiscard]] DISTRIB_DECL auto parse_strings(ByteView bytes, std::uint64_t count, std::uint32_t masked_crc,
                                               std::vector<std::string>& values) -> bool;
 

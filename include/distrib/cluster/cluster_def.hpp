@@ -27,7 +27,7 @@ struct WireEntry {
 /// Reads an entry; false if it is damaged or its key is negative.
 [[nodiscard]] DISTRIB_DECL auto read_wire_entry(ByteView bytes, WireEntry& entry) -> bool;
 
-/// Writes the fields of a ClusterDef: jobs sorted by name, tasks by index.
+/// Appends the fields of a ClusterDef to `out`: jobs sorted by name, tasks by index.
 DISTRIB_DECL void write_cluster_fields(WireWriter& out, const ClusterSpec& cluster);
 
 }  // namespace detail

@@ -33,7 +33,7 @@ class ClusterSpec {
   ClusterSpec() = default;
 
   /// Makes a cluster of jobs with the addresses of tasks 0 .. n-1: `{{"ps", {"a:1", "b:1"}}, {"worker", {"c:1"}}}`.
-  /// Throws `cluster_errc::duplicate_job`.
+  /// Throws `std::system_error` with `cluster_errc::duplicate_job` if two jobs have the same name.
   ClusterSpec(std::initializer_list<std::pair<std::string_view, std::vector<std::string>>> jobs) {
     for (const auto& [job, addresses] : jobs) {
       Tasks tasks;
@@ -84,7 +84,8 @@ class ClusterSpec {
 
   /// Returns the number of tasks of a job. Gaps between indices are not counted.
   ///
-  /// Errors: `cluster_errc::no_such_job`.
+  /// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::no_such_job` if the cluster has no job of this
+  /// name; the result is then 0.
   [[nodiscard]] auto num_tasks(std::string_view job) const -> std::size_t { return tasks_or_throw(job).size(); }
   [[nodiscard]] auto num_tasks(std::string_view job, std::error_code& ec) const noexcept -> std::size_t {
     const Tasks* tasks = find(job, ec);
@@ -93,7 +94,8 @@ class ClusterSpec {
 
   /// Returns the indices of a job's tasks, ascending.
   ///
-  /// Errors: `cluster_errc::no_such_job`.
+  /// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::no_such_job` if the cluster has no job of this
+  /// name; the result is then empty.
   [[nodiscard]] auto task_indices(std::string_view job) const -> std::vector<std::uint32_t> {
     return indices_of(tasks_or_throw(job));
   }
@@ -104,7 +106,8 @@ class ClusterSpec {
 
   /// Returns the address of a task.
   ///
-  /// Errors: `cluster_errc::no_such_job`, `cluster_errc::no_such_task`.
+  /// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::no_such_job` if the cluster has no job of this
+  /// name, `no_such_task` if the job has no task with this index; the result is then empty.
   [[nodiscard]] DISTRIB_DECL auto task_address(std::string_view job, std::uint32_t index) const -> std::string;
   [[nodiscard]] DISTRIB_DECL auto task_address(std::string_view job, std::uint32_t index, std::error_code& ec) const
       -> std::string;

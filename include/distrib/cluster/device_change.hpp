@@ -25,11 +25,14 @@ struct DeviceChange {
   template <class T> class FieldChange {
    public:
     FieldChange() = default;
+    /// Clears the field.
     FieldChange(std::nullopt_t) : changes_{true} {}
+    /// Sets the field to `value`.
     template <class U>
       requires std::convertible_to<U, T>
     FieldChange(U&& value) : changes_{true}, value_{std::in_place, std::forward<U>(value)} {}
 
+    /// Changes `field`; without a change leaves it as it is.
     void apply(std::optional<T>& field) const {
       if (changes_) field = value_;
     }
@@ -39,10 +42,12 @@ struct DeviceChange {
     std::optional<T> value_{};
   };
 
+  /// The change to each field of a `DeviceSpec`.
   FieldChange<std::string> job{};
   FieldChange<std::int64_t> replica{};
   FieldChange<std::int64_t> task{};
   FieldChange<std::string> type{};  ///< "cpu" and "gpu" become upper case, as in `DeviceSpec::parse`.
+  /// The change to the number of the device.
   FieldChange<std::int64_t> index{};
 };
 

@@ -42,8 +42,9 @@ class ClusterDeviceFilters {
     return found == tasks_.end() ? std::vector<std::string>{} : found->second;
   }
 
-  /// True if `task` sees `device`, whose job and task must be set. A field that a filter does not set matches any
-  /// value.
+  /// True if `task` sees `device`: if the task has no filters, if the device is one of its own, or if one of its
+  /// filters matches. A field that a filter does not set matches any value. A field that a filter sets does not match a
+  /// device without that field: so set job and task of `device` (not checked).
   [[nodiscard]] auto sees(const TaskId& task, const DeviceSpec& device) const -> bool {
     const auto found = tasks_.find(task);
     if (found == tasks_.end() || (device.job == task.job && device.task == task.index)) return true;

@@ -19,7 +19,8 @@ inline namespace v0 {
 /// Numbers are 0 to 2^31 - 1. A star leaves a field open. "/" and "" leave all fields open. If a part occurs twice, the
 /// last one counts.
 ///
-/// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::bad_device`.
+/// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::bad_device` for every other text; the result
+/// then has no field set.
 [[nodiscard]] DISTRIB_DECL auto parse_device_name(std::string_view text, std::error_code& ec) -> DeviceSpec;
 [[nodiscard]] DISTRIB_DECL auto parse_device_name(std::string_view text) -> DeviceSpec;
 
@@ -45,7 +46,8 @@ enum class DeviceConflict {
 /// instead.) After a conflict of types with `DeviceConflict::soften` the result has neither device's number.
 ///
 /// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::device_conflict` if both set a job, replica or
-/// task and the values differ; also for a type or number, unless `conflict` is `soften`.
+/// task and the values differ; also for a type or number, unless `conflict` is `soften`. The result then has no field
+/// set.
 [[nodiscard]] DISTRIB_DECL auto merge_device_names(DeviceSpec one, const DeviceSpec& other, DeviceConflict conflict,
                                                    std::error_code& ec) -> DeviceSpec;
 [[nodiscard]] DISTRIB_DECL auto merge_device_names(const DeviceSpec& one, const DeviceSpec& other,

@@ -18,9 +18,9 @@ inline namespace v0 {
 /// A device or a part of one: its job, replica, task, type and number. A field that is not set leaves the choice open.
 /// A value. Grammar and rules are the same as for TensorFlow's `DeviceSpec` (device_spec.py).
 struct DeviceSpec {
-  std::optional<std::string> job;
-  std::optional<std::int64_t> replica;
-  std::optional<std::int64_t> task;
+  std::optional<std::string> job;  ///< Name of the job: "ps".
+  std::optional<std::int64_t> replica;  ///< Number of the replica.
+  std::optional<std::int64_t> task;  ///< Index of the task in its job.
   std::optional<std::string> type;  ///< "CPU", "GPU", ...
   std::optional<std::int64_t> index;  ///< Number of the device. Counts only if `type` is set.
 
@@ -28,7 +28,8 @@ struct DeviceSpec {
   /// for "/device:CPU:0" (also gpu, tpu, custom and epu, in any case); a star, or no number, leaves the number open. If
   /// job, replica or task occurs twice, the last one counts. Unlike in TensorFlow, the earlier ones must be valid too.
   ///
-  /// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::bad_device`, also if there are two types.
+  /// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::bad_device` if a part does not have one of
+  /// these forms, or if there are two types; the result then has no field set.
   [[nodiscard]] DISTRIB_DECL static auto parse(std::string_view text) -> DeviceSpec;
   [[nodiscard]] DISTRIB_DECL static auto parse(std::string_view text, std::error_code& ec) -> DeviceSpec;
 

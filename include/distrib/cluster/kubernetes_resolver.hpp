@@ -28,7 +28,7 @@ inline namespace v0 {
 
 /// The facts about a pod that a resolver needs.
 struct KubernetesPod {
-  std::string name;
+  std::string name;  ///< Name of the pod (`metadata.name`).
   std::string phase;  ///< "Running", "Pending", ...
   std::string pod_ip;  ///< The pod's own address; "" until it has one.
   std::string host_ip;  ///< The address of the pod's node.
@@ -38,7 +38,7 @@ struct KubernetesPod {
 
 /// The facts about a service that a resolver needs.
 struct KubernetesService {
-  std::string name;
+  std::string name;  ///< Name of the service (`metadata.name`).
   std::string address;  ///< IP or host name of its load balancer, the first one; "" until there is one.
 
   [[nodiscard]] auto operator==(const KubernetesService&) const -> bool = default;
@@ -192,7 +192,8 @@ struct KubernetesResolver {
 
   using Pods = std::map<std::string, std::vector<KubernetesPod>, std::less<>>;
 
-  /// Returns all label selectors, in the order of `jobs`, each once. Compares them as texts and does not check them.
+  /// Returns all label selectors, job after job in the order of `jobs`, each once, where it comes first. Compares them
+  /// as texts ("role=ps" and "role = ps" are two), and does not check them.
   [[nodiscard]] auto selectors() const -> std::vector<std::string> {
     std::vector<std::string> all;
     for (const auto& [job, list] : jobs)

@@ -16,7 +16,8 @@ inline namespace v0 {
 /// Returns what `master` of a TensorFlow resolver returns: the address of `task`, with "LAYER://" before it unless
 /// `rpc_layer` is "". Returns "" if `task` is empty.
 ///
-/// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::no_such_job`, `no_such_task`.
+/// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::no_such_job` if the cluster does not have the
+/// task's job, `no_such_task` if the job does not have its index; the result is then empty.
 [[nodiscard]] DISTRIB_DECL auto master_url(const ClusterSpec& cluster, const std::optional<TaskId>& task,
                                            std::string_view rpc_layer, std::error_code& ec) -> std::string;
 [[nodiscard]] DISTRIB_DECL auto master_url(const ClusterSpec& cluster, const std::optional<TaskId>& task,

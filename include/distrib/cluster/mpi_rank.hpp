@@ -52,7 +52,11 @@ DISTRIB_DECL auto mpi_rank(const Environment& environment, const char* rank, con
 }
 
 /// Returns the rank that a launcher with PMI set (MPICH's, Intel's, `srun --mpi=pmi2`): PMI_RANK, PMI_SIZE,
-/// MPI_LOCALRANKID, MPI_LOCALNRANKS. Empty if there is none. Errors as for `open_mpi_rank`.
+/// MPI_LOCALRANKID, MPI_LOCALNRANKS. Empty if there is none.
+///
+/// Errors: `scheduler_errc::bad_variable` if a variable is no number, or the local rank and size do not fit;
+/// `no_such_rank` if the rank is not below the size, or the size is not set; `too_many_tasks` for more than 65,536. The
+/// result is then empty.
 [[nodiscard]] inline auto pmi_rank(const Environment& environment, ErrorRef to) -> std::optional<MpiRank> {
   detail::ErrorOut error{to};
   return detail::mpi_rank(environment, "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", error);

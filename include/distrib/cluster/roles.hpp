@@ -31,7 +31,7 @@ inline void check_role(const ClusterSpec& cluster, const TaskId& task) {
 /// True if `task` initializes, restores and saves: the chief, or worker 0 if there is no chief. Also true for an
 /// evaluator, which does this for its own files.
 ///
-/// Errors (without `ec` thrown as `std::system_error`): those of `check_role`.
+/// Errors (without `ec` thrown as `std::system_error`): those of `check_role`; the result is then false.
 [[nodiscard]] DISTRIB_DECL auto is_chief(const ClusterSpec& cluster, const TaskId& task, std::error_code& ec) -> bool;
 [[nodiscard]] DISTRIB_DECL auto is_chief(const ClusterSpec& cluster, const TaskId& task) -> bool;
 
@@ -39,6 +39,7 @@ inline void check_role(const ClusterSpec& cluster, const TaskId& task) {
 /// evaluator returns its index.
 ///
 /// Errors (without `ec` thrown as `std::system_error`): those of `check_role`; `cluster_errc::bad_role` also for a ps.
+/// The result is then 0.
 [[nodiscard]] DISTRIB_DECL auto id_in_cluster(const ClusterSpec& cluster, const TaskId& task, std::error_code& ec)
     -> std::uint32_t;
 [[nodiscard]] DISTRIB_DECL auto id_in_cluster(const ClusterSpec& cluster, const TaskId& task) -> std::uint32_t;

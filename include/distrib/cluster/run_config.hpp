@@ -19,8 +19,8 @@ inline namespace v0 {
 /// the evaluator is outside of the cluster. A value. The default describes a process that is the whole job.
 struct RunConfig {
   ClusterSpec cluster;  ///< The cluster that trains; empty for an evaluator.
-  std::string task_type = "worker";
-  std::uint32_t task_id = 0;
+  std::string task_type = "worker";  ///< Job of this process: "chief", "worker", "ps", "evaluator".
+  std::uint32_t task_id = 0;  ///< Index of this process in its job.
   /// For an evaluator "". Otherwise `TfConfig::session_master` if it is set; otherwise "grpc://host:port" of this task,
   /// but "" without a cluster and in a cluster that has only the chief's job.
   std::string master;

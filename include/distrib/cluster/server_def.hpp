@@ -22,24 +22,25 @@ inline namespace v0 {
 /// One server of a cluster, as TensorFlow's ServerDef (tensorflow_server.proto). A value. This library's server is made
 /// from the first three fields: `Server{io, def.cluster, def.job_name, def.task_index}`.
 struct ServerDef {
-  ClusterSpec cluster = {};
-  std::string job_name = {};
-  std::uint32_t task_index = 0;
-  std::string protocol = "grpc";
+  ClusterSpec cluster = {};  ///< The jobs and the addresses of their tasks.
+  std::string job_name = {};  ///< Job of the server.
+  std::uint32_t task_index = 0;  ///< Index of the server in its job.
+  std::string protocol = "grpc";  ///< "grpc", ...
   /// A serialized ConfigProto. Only TensorFlow uses it; it is passed on unchanged.
   std::vector<std::byte> session_config = {};
   ClusterDeviceFilters device_filters = {};  ///< Only TensorFlow uses them.
   std::uint16_t port = 0;  ///< Unless 0, used instead of the port in the task's address.
 
+  /// Returns the task that this server is.
   [[nodiscard]] auto task() const -> TaskId { return {job_name, task_index}; }
   [[nodiscard]] auto operator==(const ServerDef&) const -> bool = default;
 };
 
 /// What the caller knows besides the cluster. Empty: the default is used.
 struct ServerDefOptions {
-  std::optional<std::string> job_name = {};
-  std::optional<std::uint32_t> task_index = {};
-  std::optional<std::string> protocol = {};
+  std::optional<std::string> job_name = {};  ///< Job of the server.
+  std::optional<std::uint32_t> task_index = {};  ///< Index of the server in its job.
+  std::optional<std::string> protocol = {};  ///< "grpc", ...
   std::optional<std::vector<std::byte>> session_config = {};  ///< A serialized ConfigProto.
 };
 

@@ -40,8 +40,8 @@ struct SlurmTask {
 struct SlurmResolver {
   /// A host and its number of tasks in the step.
   struct Node {
-    std::string host;
-    std::uint32_t tasks = 1;
+    std::string host;  ///< Host name, as Slurm writes it.
+    std::uint32_t tasks = 1;  ///< Number of tasks of the step on this host.
 
     [[nodiscard]] auto operator==(const Node&) const -> bool = default;
   };

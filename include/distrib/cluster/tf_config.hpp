@@ -18,7 +18,7 @@ inline namespace v0 {
 
 /// The contents of TF_CONFIG. A key that is absent or null leaves its field empty. A value: you may overwrite fields.
 struct TfConfig {
-  ClusterSpec cluster;
+  ClusterSpec cluster;  ///< The jobs and the addresses of their tasks.
   /// True if the cluster was under the key "sparseCluster". Kubeflow's dynamic workers get that: each task learns only
   /// its own address, and a worker also the addresses of the ps.
   bool sparse_cluster = false;
@@ -42,8 +42,9 @@ struct TfConfig {
   /// Returns TensorFlow's address of this process's own server: `session_master` if set; "" for a cluster of at most
   /// one task; otherwise the task's address, with "LAYER://" before it if `rpc_layer` is set.
   ///
-  /// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::missing_job`, `missing_index`, `no_such_job`,
-  /// `no_such_task`.
+  /// Errors (without `ec` thrown as `std::system_error`): `cluster_errc::missing_job` if `task_type` is needed and not
+  /// set, `missing_index` if `task_index` is needed and not set; `no_such_job` if `cluster` does not have that job,
+  /// `no_such_task` if the job does not have that index. The result is then empty.
   [[nodiscard]] DISTRIB_DECL auto master(std::error_code& ec) const -> std::string;
   [[nodiscard]] DISTRIB_DECL auto master() const -> std::string;
 };

@@ -71,14 +71,16 @@ inline constexpr std::size_t tensor_alignment = 64;
 
 }  // namespace detail
 
-/// Owns memory aligned to `tensor_alignment`, or to a page from 32 KiB on (see `alignment_of`). Constructed with a
-/// size, the memory is zeroed; a size of 0 has no memory (`data()` is null). Movable, not copyable; a moved-from buffer
-/// is empty and can be used again.
+/// Owns memory, or borrows it (see `within`), aligned to `tensor_alignment`, or to a page from 32 KiB on (see
+/// `alignment_of`). Constructed with a size, the memory is zeroed; a size of 0 has no memory (`data()` is null).
+/// Movable, not copyable; a moved-from buffer is empty and can be used again.
 ///
 /// Errors: the constructor, `for_overwrite` and `resize` throw `std::bad_alloc` if there is not enough memory.
 class AlignedBuffer {
  public:
+  /// An empty buffer without memory.
   AlignedBuffer() = default;
+  /// Makes a buffer of `size_bytes` zeros.
   explicit AlignedBuffer(std::size_t size_bytes) : AlignedBuffer{for_overwrite(size_bytes)} {
     if (size_ != 0) std::memset(data(), 0, size_);
   }
@@ -101,8 +103,10 @@ class AlignedBuffer {
     return buffer;
   }
 
-  /// Returns a buffer that uses all of `memory` and does not free it. `memory` must be zeroed, aligned as
-  /// `alignment_of` its size says, and must outlive the buffer.
+  /// Returns a buffer that uses all of `memory` and does not free it. `memory` must be zeroed and aligned to
+  /// `alignment_of(memory.size())` bytes; it must outlive this buffer and each buffer to which this one is moved.
+  /// Nothing of this is checked; with another alignment the buffer reaches beyond the end of `memory`. If the buffer is
+  /// resized beyond the size of `memory`, it gets memory of its own.
   [[nodiscard]] static auto within(std::span<std::byte> memory) noexcept -> AlignedBuffer {
     AlignedBuffer buffer;
     buffer.memory_ = Memory{memory.data(), Free{true}};
@@ -127,9 +131,13 @@ class AlignedBuffer {
     else *this = AlignedBuffer{size_bytes};
   }
 
+  /// Returns the address of the first byte; null if the buffer has no memory. Valid until the memory is freed: by the
+  /// destructor, by an assignment, or by `resize` beyond the capacity.
   [[nodiscard]] auto data() noexcept -> std::byte* { return begin(); }
   [[nodiscard]] auto data() const noexcept -> const std::byte* { return begin(); }
+  /// Returns the size in bytes.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
+  /// Returns the contents; valid as `data()` is.
   [[nodiscard]] auto bytes() noexcept -> std::span<std::byte> { return {begin(), size_}; }
   [[nodiscard]] auto bytes() const noexcept -> ByteView { return {begin(), size_}; }
 

@@ -24,8 +24,8 @@ struct EmbeddingOptions {
   /// A key gets its row at the update that is the `min_count`-th to contain it. 1: at the first. Above 4095 counts as
   /// 4095. The trainer throws `train_errc::bad_embedding` if this is 0, or if it is not 1 and `rows` is not 0.
   std::uint32_t min_count = 1;
-  /// A key is removed if none of the last `evict_after` updates contained it (for the exact moment see
-  /// `TableStore::apply`). 0: no key is removed. The trainer throws `train_errc::bad_embedding` if neither this nor
+  /// A key is removed if none of the last `evict_after` updates contained it, at most 126
+  /// updates later. 0: no key is removed. The trainer throws `train_errc::bad_embedding` if neither this nor
   /// `rows` is 0.
   std::uint64_t evict_after = 0;
   /// Format in which the rows are kept where they are trained. The updater's slots always stay float32.
@@ -43,8 +43,8 @@ template <FixedString Name, class T, std::size_t Dim> class Embedding {
 
  public:
   using Element = T;
-  static constexpr auto name = Name;
-  static constexpr std::size_t dim = Dim;
+  static constexpr auto name = Name;  ///< Name of the table, a `FixedString`.
+  static constexpr std::size_t dim = Dim;  ///< Number of elements of a row.
 
   /// Makes a table whose new rows are filled by `initializer`, by default evenly distributed over [-0.05, 0.05].
   Embedding(Initializer initializer = UniformInitializer{}, EmbeddingOptions options = {})  // NOLINT: `{{}, ...}`

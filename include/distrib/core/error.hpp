@@ -119,9 +119,10 @@ inline auto detail::TableCategory::default_error_condition(int value) const noex
 ///
 /// A function that takes an `ErrorRef` fills it; its other overload throws it as a `ThrownError`.
 struct Error {
-  std::error_code code;
-  std::string where;
+  std::error_code code;  ///< What went wrong; empty: nothing.
+  std::string where;  ///< The file, record, flag or task, as text; may be empty.
 
+  /// True if this is a failure.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(code); }
 };
 
@@ -130,6 +131,7 @@ struct Error {
 /// `error_of` returns the `Error` of each of them.
 class ThrownError : public std::system_error {
  public:
+  /// Makes the exception for this failure. Copies its place.
   explicit ThrownError(const Error& error) : std::system_error{error.code, error.where}, where_{error.where} {}
 
   /// Returns the failure and its place.
@@ -161,6 +163,7 @@ inline void throw_if(const Error& error) {
 /// function that can report only a code takes a `std::error_code&` instead.
 class ErrorRef {
  public:
+  /// Refers to the variable that is to receive the failure. It must outlive the call that takes the `ErrorRef`.
   ErrorRef(Error& error) noexcept : error_{&error} {}  // NOLINT: implicit on purpose
   ErrorRef(std::error_code& code) noexcept : code_{&code} {}  // NOLINT: the same
 

@@ -11,6 +11,7 @@ inline namespace v0 {
 /// A report about a running job, beside the errors that its calls return: a damaged checkpoint was skipped, a task does
 /// not answer.
 struct Event {
+  /// What happened.
   enum class Kind {
     restored,  ///< The job, or one of its shards, continues from a checkpoint or cut.
     /// A checkpoint or cut was not used because it is damaged, cannot be read or does not belong here; `text` says why.
@@ -23,12 +24,16 @@ struct Event {
     not_repeatable,  ///< A contribution arrived twice with different bytes; the first one counts.
     no_room,  ///< The disk is full: a cut or summary was not written, another attempt follows. Training continues.
     ended,  ///< The task ends because of `peer`.
+    /// Two workers of an asynchronous job compute with different libraries, versions or settings; `text` has both.
+    unlike_arithmetic,
   };
-  Kind kind{};
-  std::string task;  ///< The task that reports: "local", "/job:ps/task:0".
+  Kind kind{};  ///< What happened.
+  std::string task;  ///< The task that reports: "local", "/job:ps/task:0"; empty if the reporter does not know it.
   std::string peer;  ///< The task or file that the report is about; may be empty.
-  std::error_code code;
-  std::string text;  ///< One sentence for the user.
+  std::error_code code;  ///< The reason; empty if there is none.
+  /// For the user. In a training it is a whole line, in which the peer and the reason are, so print it alone:
+  /// "lost /job:ps/task:0 at 127.0.0.1:2222: the connection was lost". `RpcClientPool` leaves the reason to `code`.
+  std::string text;
 };
 
 /// Receives events. The component that has the observer says on which thread it is called. An exception that it throws

@@ -26,6 +26,7 @@ inline auto last_os_error() noexcept -> std::error_code { return {errno, std::ge
 /// Threads: one at a time.
 class FileDescriptor {
  public:
+  /// Has no file: `is_open()` is false.
   FileDescriptor() = default;
 
   /// Opens `path` with the flags of open(2); close-on-exec is added, new files get mode 0666 less the umask. On failure

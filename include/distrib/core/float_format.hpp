@@ -14,8 +14,7 @@ inline namespace v0 {
 enum class FloatFormat : std::uint8_t {
   float32,  ///< 4 bytes, unchanged.
   bfloat16,  ///< 2 bytes: the range of float32, 8 significant bits.
-  /// 2 bytes: 11 significant bits, magnitudes from 6e-8 to 65504. From 65520 on they become infinite (see
-  /// `Job::check_numerics`).
+  /// 2 bytes: 11 significant bits, magnitudes from 6e-8 to 65504. From 65520 on they become infinite.
   float16,
 };
 

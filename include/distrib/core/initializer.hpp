@@ -29,7 +29,7 @@ struct ZerosInitializer {
 
 /// Every element is `value`.
 struct ConstantInitializer {
-  float value = 0.0F;
+  float value = 0.0F;  ///< Any float, also infinite or NaN.
 
   /// Returns "constant value=0.1".
   [[nodiscard]] auto describe() const -> std::string { return "constant value=" + detail::shortest_text(value); }
@@ -39,8 +39,8 @@ struct ConstantInitializer {
 /// Elements are distributed evenly over [low, high]. `high` itself occurs only by rounding. Both must be finite, and
 /// low <= high.
 struct UniformInitializer {
-  float low = -0.05F;
-  float high = 0.05F;
+  float low = -0.05F;  ///< Smallest value.
+  float high = 0.05F;  ///< Largest value.
 
   /// Returns "uniform low=-0.05 high=0.05".
   [[nodiscard]] auto describe() const -> std::string {
@@ -74,7 +74,10 @@ class Initializer {
   using Choice = std::variant<ZerosInitializer, ConstantInitializer, UniformInitializer, GlorotUniformInitializer,
                               CustomInitializer>;
 
+  /// Chooses zeros.
   Initializer() = default;
+  /// Chooses this initializer. Nothing of it is checked here. A `CustomInitializer` does not hold the values: they
+  /// come from `initial_values()` of the model.
   Initializer(ZerosInitializer choice) : choice_{choice} {}  // NOLINT: implicit on purpose
   Initializer(ConstantInitializer choice) : choice_{choice} {}  // NOLINT
   Initializer(UniformInitializer choice) : choice_{choice} {}  // NOLINT
@@ -141,7 +144,7 @@ class UniformElements {
 ///
 /// Element i of the whole variable is a pure function of (initializer, seed, name, i): its bits are the same however
 /// the variable is divided, and on every machine. For a `CustomInitializer` writes zeros: those values come from the
-/// model. Programmer errors: `part` is not inside `whole`; `out` is not as long as `part`.
+/// model. Programmer errors, which are asserted: `part` is not inside `whole`; `out` is not as long as `part`.
 DISTRIB_DECL void fill(const Initializer& initializer, std::uint64_t seed, std::string_view name, const Shape& whole,
                        const Slice& part, std::span<float> out);
 

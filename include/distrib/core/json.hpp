@@ -49,6 +49,7 @@ class JsonReader {
  public:
   static constexpr std::size_t max_depth = 64;
 
+  /// Begins in front of the first token of `text`.
   explicit JsonReader(std::string_view text) noexcept : text_{text} {}
 
   /// Goes to the next token and returns it.

@@ -63,9 +63,11 @@ class Philox {
   using result_type = std::uint32_t;
 
   constexpr Philox() noexcept : Philox{0, 0, 0} {}
+  /// Starts at the first word of the sequence of (seed, a, b).
   constexpr Philox(std::uint64_t seed, std::uint64_t a, std::uint32_t b) noexcept
       : key_{philox_key(seed)}, counter_{0, b, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(a >> 32)} {}
 
+  /// Return the smallest and the largest word, 0 and 2^32 - 1.
   [[nodiscard]] static constexpr auto min() noexcept -> result_type { return 0; }
   [[nodiscard]] static constexpr auto max() noexcept -> result_type { return std::numeric_limits<result_type>::max(); }
 

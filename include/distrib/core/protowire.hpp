@@ -78,6 +78,7 @@ inline constexpr std::size_t max_varint_bytes = 10;
 /// Threads: one at a time.
 class WireReader {
  public:
+  /// Begins before the first field of `message`.
   explicit WireReader(ByteView message) noexcept : rest_{message}, size_{message.size()} {}
 
   /// Goes to the next field. Returns false at the end of the message and at damage; `ok` distinguishes the two.
@@ -96,23 +97,27 @@ class WireReader {
 
   /// Returns number and type of the current field combined; compare with `wire_tag`.
   [[nodiscard]] auto tag() const noexcept -> std::uint32_t { return tag_; }
+  /// Returns the number of the current field; 0 before the first `next()`.
   [[nodiscard]] auto field() const noexcept -> std::uint32_t { return tag_ >> 3; }
+  /// Returns the wire type of the current field.
   [[nodiscard]] auto type() const noexcept -> WireType { return static_cast<WireType>(tag_ & 7); }
 
   /// Returns the value of a varint, fixed32 or fixed64 field as it is in the message; 0 for `bytes`.
   [[nodiscard]] auto uint64() const noexcept -> std::uint64_t { return number_; }
-  /// Returns the value as protobuf's int64 or int32. (int32 and enum values are written with 64 bits; the upper ones
-  /// are dropped here.)
+  /// Return the value as protobuf's int64, int32, uint32 or bool; 0 or false for `bytes`. (int32 and enum values are
+  /// written with 64 bits; `int32` and `uint32` drop the upper ones.)
   [[nodiscard]] auto int64() const noexcept -> std::int64_t { return static_cast<std::int64_t>(number_); }
   [[nodiscard]] auto int32() const noexcept -> std::int32_t { return static_cast<std::int32_t>(number_); }
   [[nodiscard]] auto uint32() const noexcept -> std::uint32_t { return static_cast<std::uint32_t>(number_); }
   [[nodiscard]] auto boolean() const noexcept -> bool { return number_ != 0; }
-  /// Returns a fixed32 field as a float, a fixed64 field as a double.
+  /// Return a fixed32 field as a float, a fixed64 field as a double. Trap: for a field of another type they return a
+  /// number without meaning.
   [[nodiscard]] auto float32() const noexcept -> float { return std::bit_cast<float>(uint32()); }
   [[nodiscard]] auto float64() const noexcept -> double { return std::bit_cast<double>(number_); }
 
   /// Returns the content of a `bytes` field; empty for other types.
   [[nodiscard]] auto bytes() const noexcept -> ByteView { return bytes_; }
+  /// Returns the same bytes as text. Whether they are UTF-8 is not checked.
   [[nodiscard]] auto text() const noexcept -> std::string_view { return as_text(bytes_); }
 
  private:
@@ -164,13 +169,15 @@ class WireReader {
 class WireWriter {
  public:
   /// Writes a varint field: uint64, uint32, bool and enum values unchanged. Negative int32 and int64 values take ten
-  /// bytes.
+  /// bytes. Here and below `field` is the number of the field, 1 .. 2^29 - 1 (not checked).
   void varint(std::uint32_t field, std::uint64_t value) {
     tag(field, WireType::varint);
     raw_varint(value);
   }
+  /// Writes a varint field with a signed value.
   void int64(std::uint32_t field, std::int64_t value) { varint(field, static_cast<std::uint64_t>(value)); }
 
+  /// Write a field of 4 or 8 bytes, little-endian: protobuf's fixed32, fixed64, float and double.
   void fixed32(std::uint32_t field, std::uint32_t value) {
     tag(field, WireType::fixed32);
     raw_number(value);
@@ -182,6 +189,7 @@ class WireWriter {
   void float32(std::uint32_t field, float value) { fixed32(field, std::bit_cast<std::uint32_t>(value)); }
   void float64(std::uint32_t field, double value) { fixed64(field, std::bit_cast<std::uint64_t>(value)); }
 
+  /// Write a field of bytes or text. The content is copied.
   void bytes(std::uint32_t field, ByteView value) {
     tag(field, WireType::bytes);
     raw_varint(value.size());
@@ -200,11 +208,12 @@ class WireWriter {
     bytes_.insert(bytes_.begin() + static_cast<std::ptrdiff_t>(start), length.begin(), length.begin() + size);
   }
 
-  /// Writes without a tag: for packed numbers, and for messages that were written before.
+  /// Writes a varint without a tag: for packed numbers.
   void raw_varint(std::uint64_t value) {
     std::array<std::byte, detail::max_varint_bytes> digits{};
     raw({digits.data(), detail::write_varint(value, digits.data())});
   }
+  /// Writes a number as its little-endian bytes, without a tag: for packed numbers of fixed size.
   template <class T>
     requires std::is_arithmetic_v<T>
   void raw_number(T value) {
@@ -212,6 +221,7 @@ class WireWriter {
     store_le(digits.data(), value);
     raw(digits);
   }
+  /// Appends bytes as they are: fields that were written before, for example.
   void raw(ByteView value) { bytes_.insert(bytes_.end(), value.begin(), value.end()); }
 
   /// Appends `count` bytes and returns them. The caller must fill them before it writes anything else.
@@ -222,10 +232,12 @@ class WireWriter {
 
   /// Returns what was written so far; valid until the next write.
   [[nodiscard]] auto view() const noexcept -> ByteView { return {bytes_.data(), bytes_.size()}; }
+  /// Returns the number of bytes written so far.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return bytes_.size(); }
 
   /// Returns the bytes and leaves the writer empty.
   [[nodiscard]] auto take() noexcept -> std::vector<std::byte> { return std::exchange(bytes_, {}); }
+  /// Drops what was written; keeps the memory.
   void clear() noexcept { bytes_.clear(); }
 
  private:

@@ -16,14 +16,16 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The extents of a tensor, outermost axis first. No axis: a scalar. A value. Programmer error: extents for which
-/// `valid` is false. Check extents from outside with `valid` first.
+/// The extents of a tensor, outermost axis first. No axis: a scalar. A value. The constructors take only extents for
+/// which `valid` is true (programmer error otherwise; asserted). Check extents from outside with `valid` first.
 class Shape {
  public:
   /// Most axes that a tensor may have.
   static constexpr std::size_t max_rank = 8;
 
+  /// The shape of a scalar: no axis.
   constexpr Shape() = default;
+  /// Makes the shape with these extents, outermost axis first. `valid` must be true for them (asserted).
   constexpr Shape(std::initializer_list<std::int64_t> extents)
       : Shape{std::span<const std::int64_t>{extents.begin(), extents.size()}} {}
   constexpr explicit Shape(std::span<const std::int64_t> extents) : rank_{extents.size()} {
@@ -48,6 +50,7 @@ class Shape {
   [[nodiscard]] constexpr auto rank() const noexcept -> std::size_t { return rank_; }
   /// Returns the extent of an axis, which must be below `rank()` (not checked).
   [[nodiscard]] constexpr auto operator[](std::size_t axis) const noexcept -> std::int64_t { return extents_[axis]; }
+  /// Returns all extents, outermost axis first: a view, valid until the shape is changed or destroyed.
   [[nodiscard]] constexpr auto extents() const noexcept -> std::span<const std::int64_t> {
     return {extents_.data(), rank_};
   }

@@ -20,8 +20,8 @@ inline namespace v0 {
 /// A box inside a tensor: the position of its first element, and its extent on each axis. A value. Both shapes must
 /// have the same number of axes.
 struct Slice {
-  Shape start;
-  Shape extents;
+  Shape start;  ///< First index along each axis.
+  Shape extents;  ///< Number of indices along each axis.
 
   /// Returns the box that is the whole tensor of this shape.
   [[nodiscard]] static constexpr auto whole(const Shape& shape) -> Slice {
@@ -29,9 +29,9 @@ struct Slice {
             shape};
   }
 
-  /// Returns rows `first .. first + count - 1` of `axis`, and all of the other axes. `axis` must be an axis of `shape`;
-  /// first and count must not be negative (programmer error otherwise). Whether the rows exist is not checked: see
-  /// `inside`.
+  /// Returns rows `first .. first + count - 1` of `axis`, and all of the other axes. `axis` must be an axis of `shape`
+  /// (not checked); `first` and `count` must not be negative (programmer error otherwise; asserted). Whether the rows
+  /// exist is not checked: see `inside`.
   [[nodiscard]] static constexpr auto along(const Shape& shape, std::size_t axis, std::int64_t first,
                                             std::int64_t count) -> Slice {
     std::array<std::int64_t, Shape::max_rank> start{};

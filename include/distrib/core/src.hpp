@@ -15,7 +15,9 @@
 #include <distrib/core/impl/json.ipp>
 #include <distrib/core/impl/json_text.ipp>
 #include <distrib/core/impl/md5.ipp>
+#include <distrib/core/impl/nearest_names.ipp>
 #include <distrib/core/impl/paths.ipp>
+#include <distrib/core/impl/runtime_variables.ipp>
 #include <distrib/core/impl/sha1.ipp>
 #include <distrib/core/impl/sha256.ipp>
 #include <distrib/core/impl/shape.ipp>

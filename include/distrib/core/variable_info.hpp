@@ -26,10 +26,10 @@ namespace detail {
 
 /// A variable for run-time code, as a job's description contains it.
 struct VariableInfo {
-  std::string name;
-  DType dtype = DType::float32;
-  Shape shape;
-  Initializer initializer = ZerosInitializer{};
+  std::string name;  ///< Unique among the variables and tables of a model.
+  DType dtype = DType::float32;  ///< float32: trained. float64 or int64: a counter.
+  Shape shape;  ///< Of the whole variable, not of a part of it.
+  Initializer initializer = ZerosInitializer{};  ///< Initial values. A counter starts at zeros.
 
   [[nodiscard]] auto operator==(const VariableInfo&) const -> bool = default;
 

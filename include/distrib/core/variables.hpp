@@ -5,6 +5,7 @@
 #include <distrib/core/embedding.hpp>
 #include <distrib/core/fixed_string.hpp>
 #include <distrib/core/initializer.hpp>
+#include <distrib/core/runtime_variables.hpp>
 #include <distrib/core/shape.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variable_info.hpp>
@@ -24,7 +25,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One variable of a model: a tensor that is trained (float), or a counter (double or std::int64_t; see `is_counter`).
+/// One variable of a model: a tensor that is trained (float), or a counter (double or std::int64_t).
+/// No updater trains a counter: it starts at 0, and each contribution is added to it undivided.
 /// Name, element type and number of axes are fixed at compile time, extents and initial values at run time. A value.
 template <FixedString Name, class T, std::size_t Rank> class Variable {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>,
@@ -36,8 +38,8 @@ template <FixedString Name, class T, std::size_t Rank> class Variable {
 
  public:
   using Element = T;
-  static constexpr auto name = Name;
-  static constexpr std::size_t rank = Rank;
+  static constexpr auto name = Name;  ///< Name of the variable, a `FixedString`.
+  static constexpr std::size_t rank = Rank;  ///< Number of axes.
   /// The initializers that it accepts: any for a trained tensor, only zeros for a counter.
   using Start = std::conditional_t<std::is_same_v<T, float>, Initializer, ZerosInitializer>;
 
@@ -59,6 +61,7 @@ template <FixedString Name, class T, std::size_t Rank> class Variable {
                   "distrib: a counter (a Variable of double or std::int64_t) must start at zeros");
   }
 
+  /// Return what the constructor was given. Valid as long as the variable.
   [[nodiscard]] auto shape() const noexcept -> const Shape& { return shape_; }
   [[nodiscard]] auto initializer() const noexcept -> const Initializer& { return initializer_; }
 
@@ -76,14 +79,16 @@ template <FixedString Name, class T, std::size_t Rank> class Variable {
 /// `return {{{784, 10}, GlorotUniformInitializer{}}, {}};`
 template <class... Vs> class VariableList {
  public:
-  static constexpr std::size_t size = sizeof...(Vs);
+  static constexpr std::size_t size = sizeof...(Vs);  ///< Number of variables and tables.
   /// Number of tables among them.
   static constexpr std::size_t tables = (std::size_t{0} + ... + (detail::is_embedding<Vs> ? 1 : 0));
 
   template <std::size_t I> using At = std::tuple_element_t<I, std::tuple<Vs...>>;
 
+  /// Makes the list of these variables and tables, in the order of `Vs`.
   VariableList(Vs... variables) : variables_{std::move(variables)...} {}  // NOLINT: `return {{{784, 10}}, ...};`
 
+  /// Returns entry `I`, counted from 0. `I` must be below `size`, otherwise the call does not compile.
   template <std::size_t I> [[nodiscard]] auto at() const noexcept -> const At<I>& { return std::get<I>(variables_); }
 
   /// Returns the position of the variable or table with this name; `size` if there is none.
@@ -141,11 +146,25 @@ template <class... Vs> class VariableList {
 
 namespace detail {
 
-/// True if `T` is a `VariableList`.
-template <class T> inline constexpr bool is_variable_list = false;
+/// True if `T` is a list of variables: a `VariableList`, or `RuntimeVariables`.
+template <class T> inline constexpr bool is_variable_list = std::is_same_v<T, RuntimeVariables>;
+
+/// True if the names of the list `T` are known only at run time.
+template <class T> inline constexpr bool is_run_time_list = std::is_same_v<T, RuntimeVariables>;
+
+/// True if a model with the list `T` must have `lookups()`: if the compiler knows that the list has tables.
+template <class T> inline constexpr bool has_known_tables = false;
+
+/// Returns a list as engines use it, without the types of its variables.
+[[nodiscard]] inline auto run_time_list(const RuntimeVariables& variables) -> RuntimeVariables { return variables; }
+template <class... Vs> [[nodiscard]] auto run_time_list(const VariableList<Vs...>& variables) -> RuntimeVariables {
+  return RuntimeVariables{variables.infos(), variables.table_infos()};
+}
 
 }  // namespace detail
 template <class... Vs> inline constexpr bool detail::is_variable_list<VariableList<Vs...>> = true;
+template <class... Vs>
+inline constexpr bool detail::has_known_tables<VariableList<Vs...>> = VariableList<Vs...>::tables != 0;
 
 }  // namespace v0
 }  // namespace distrib

@@ -40,6 +40,7 @@ template <RemoteFiles F> struct OpenRemoteFiles {
 /// Remote record files: call `schema`, as with `TfRecords`, or `stream`. A value. Made by `tfrecords`.
 template <RemoteFiles F> class RemoteTfRecords {
  public:
+  /// For `tfrecords`, which makes it: opens the files of `files`.
   explicit RemoteTfRecords(F files) : files_{std::move(files)} {}
 
   /// Says which feature of a record fills which member: see `TfRecords::schema`. The files are read into memory and

@@ -91,7 +91,10 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
   [[nodiscard]] auto in_order_batches() const -> std::uint64_t { return in_order().batches(records()); }
 
   /// Fills `batch` with part `number`, from 0, of one pass over `records()` without shuffle and repeat; the last part
-  /// may be short. For evaluation. Errors as in `fill`.
+  /// may be short. For evaluation.
+  ///
+  /// Errors: sets `to` to `record_errc::corrupt_payload` or `corrupt_length`, or to an `example_errc` with the feature,
+  /// all with file, record and offset; or to `data_errc::no_such_batch`. The batch is then empty.
   void fill_in_order(std::uint64_t number, Batch<E>& batch, ErrorRef to) const {
     detail::ErrorOut error{to};
     parse(order_.plain(), in_order(), number, batch, error);

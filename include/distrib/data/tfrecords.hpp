@@ -49,9 +49,12 @@ class TfRecordDataset : public DatasetSteps<TfRecordDataset<O, E, Ms...>> {
   /// Opens remote files: see `remote_tfrecords.hpp`.
   using OpenFiles = std::function<RecordFiles(const RecordFilesOptions&, Error&)>;
 
+  /// For `TfRecords::schema` and `RemoteTfRecords::schema`, which make it. `files`: opens remote files. Empty: the
+  /// files of `sources` are local.
   TfRecordDataset(std::vector<std::string> sources, const Schema<E, Ms...>& schema, O order = {}, OpenFiles files = {})
       : sources_{std::move(sources)}, open_files_{std::move(files)}, schema_{schema}, order_{std::move(order)} {}
 
+  /// Returns the order of the records.
   [[nodiscard]] auto order() const noexcept -> const O& { return order_; }
 
   /// Returns the same data in another order.
@@ -133,10 +136,12 @@ template <class E, class M, class... Fs> struct RecordOf<Feature<E, M>, Fs...> {
 /// Record files whose content is not described yet: call `schema`. A value. Made by `tfrecords`.
 class TfRecords {
  public:
+  /// For `tfrecords`, which makes it.
   explicit TfRecords(std::vector<std::string> sources) : sources_{std::move(sources)} {}
 
   /// Says which feature of a record fills which member: `schema(feature("label", &Digit::label), ...)`. Throws
-  /// `std::system_error` with `example_errc::duplicate_feature`.
+  /// `std::system_error` with `example_errc::duplicate_feature` if two features have the same name, or if a member is
+  /// bound twice.
   template <class... Fs>
     requires(detail::is_feature_of<Fs, typename detail::RecordOf<Fs...>::Type> && ...)
   [[nodiscard]] auto schema(Fs... features) const {
@@ -212,7 +217,7 @@ class TfRecords {
   std::vector<std::string> sources_;
 };
 
-/// Returns the data set of the record files that `sources` name (files, directories, patterns: see `find_files`). Each
+/// Returns the data set of the record files that `sources` name (files, directories, patterns with *, ? and []). Each
 /// file may be plain, gzip or zlib, which is detected from its content:
 ///
 ///     const auto digits = tfrecords("data/train-*")

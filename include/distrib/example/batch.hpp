@@ -23,8 +23,8 @@ inline namespace v0 {
 /// Rows of different lengths: the `values` of all rows, and `row_splits`, one more than there are rows. Row i has the
 /// values from `row_splits[i]` up to, but without, `row_splits[i + 1]`. As in TensorFlow's RaggedTensor.
 template <class T> struct RaggedRows {
-  std::span<const T> values;
-  std::span<const std::int64_t> row_splits;
+  std::span<const T> values;  ///< Of all rows, one row after another.
+  std::span<const std::int64_t> row_splits;  ///< Where the rows begin in `values`, and where the last one ends.
 };
 
 /// Records of struct E as columns, one column for each member that the schema binds: `batch.column(&Digit::label)` is a
@@ -44,6 +44,7 @@ template <class E> class Batch {
 
   /// Returns the number of records.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
+  /// True if there are no records.
   [[nodiscard]] auto empty() const noexcept -> bool { return size_ == 0; }
 
   /// Returns the values of one member, one for each record. Throws `std::system_error` with
@@ -63,9 +64,11 @@ template <class E> class Batch {
     return {};
   }
 
-  /// Returns a list of any length as a ragged tensor: the `values` of all records, one after another, and where each
-  /// record's values begin and end: at `row_splits[i]` and `row_splits[i + 1]`, beginning with 0. Both are aligned as
-  /// columns are. Throws as `column` does.
+  /// Returns a list of any length as a ragged tensor, without a copy: the `values` of all records, one record after
+  /// another, and `row_splits`, one more than there are records and beginning with 0. Record i has the values from
+  /// `row_splits[i]` up to, but without, `row_splits[i + 1]`. Both begin at multiples of `tensor_alignment`. Throws
+  /// `std::system_error` with `example_errc::unbound_member`, naming the features that are bound, if the schema that
+  /// filled the batch does not bind this member, or the batch was never filled.
   template <class T> [[nodiscard]] auto ragged(std::span<const T> E::* member) const -> RaggedRows<T> {
     (void)column(member);
     for (const auto& column : columns_)

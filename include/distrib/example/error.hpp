@@ -43,7 +43,8 @@ inline constexpr ErrorText example_texts[] = {
     {example_errc::bad_index, failure::mismatch,
      "the indices of a sparse feature do not fit its values or its size: correct the records or the spec"},
     {example_errc::bad_partition, failure::mismatch,
-     "a partition of a ragged feature does not fit its values: correct the records or the spec"},
+     "a partition of a ragged feature (its row lengths, row splits, ...) does not fit its values: correct the records, "
+     "or the partition in the spec of the feature"},
     {example_errc::too_many_features, failure::exhausted,
      "the records have too many different features: check what the file contains"},
 };

@@ -88,6 +88,7 @@ template <class T, class F> struct VisitValues {
 /// each call of `for_each` reads the bytes again. A view: the bytes must outlive it.
 class FeatureView {
  public:
+  /// A feature without a name, a kind or values.
   FeatureView() = default;
 
   /// `bytes`: an entry of the map or, if `is_entry` is false, a Feature by itself, which has no name. They must be well
@@ -96,6 +97,7 @@ class FeatureView {
     (void)read(about_);
   }
 
+  /// Returns the name of the feature: a view of the record.
   [[nodiscard]] auto name() const noexcept -> std::string_view { return about_.name; }
   /// Returns the kind of its list; `none` if no kind is set, which is not the same as an empty list.
   [[nodiscard]] auto kind() const noexcept -> FeatureKind { return about_.kind; }

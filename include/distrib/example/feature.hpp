@@ -94,6 +94,7 @@ template <class E, FeatureMember M> class Feature {
   using Record = E;
   using Member = M;
 
+  /// Binds the feature `name`, a string literal, to `member`.
   constexpr Feature(detail::FeatureName name, M E::* member) noexcept : name_{name.text}, member_{member} {}
 
   /// Returns the same feature with `value` as the default: for records that lack the feature, or have it without a
@@ -106,6 +107,7 @@ template <class E, FeatureMember M> class Feature {
     return copy;
   }
 
+  /// Return the name of the feature and the member that it fills.
   [[nodiscard]] constexpr auto name() const noexcept -> std::string_view { return name_; }
   [[nodiscard]] constexpr auto member() const noexcept -> M E::* { return member_; }
   /// Returns the default for records that lack the feature. Empty if there is none: a missing feature is then an error,

@@ -20,7 +20,7 @@ inline namespace v0 {
 
 /// What the records of a file have of one feature.
 struct InferredFeature {
-  std::string name;
+  std::string name;  ///< Name of the feature.
   /// `records[kind]`: number of records in which it has this FeatureKind.
   std::array<std::uint64_t, 4> records{};
   /// Smallest number of values in a record in which it has a kind; 0 if there is none.

@@ -14,9 +14,9 @@ inline namespace v0 {
 
 /// Lists of a batch as one matrix: `rows` x `columns`, row-major; it begins at a multiple of `tensor_alignment`.
 template <class T> struct PaddedRows {
-  std::size_t rows = 0;
+  std::size_t rows = 0;  ///< Number of lists.
   std::size_t columns = 0;  ///< Length of the longest list.
-  AlignedBuffer memory;
+  AlignedBuffer memory;  ///< The elements of the matrix.
 
   /// Returns all rows, one after the other.
   [[nodiscard]] auto values() const noexcept -> std::span<const T> { return memory.as<T>().first(rows * columns); }
@@ -27,7 +27,9 @@ template <class T> struct PaddedRows {
 };
 
 /// Returns the lists that `member` holds in a batch; shorter lists are padded at the end with `filler` to the length of
-/// the longest (as TensorFlow's FixedLenSequence of single values, and `padded_batch`). Throws as `Batch::column` does.
+/// the longest (as TensorFlow's FixedLenSequence of single values, and `padded_batch`). Throws `std::system_error` with
+/// `example_errc::unbound_member`, naming the features that are bound, if the schema that filled the batch does not
+/// bind this member, or the batch was never filled.
 template <class E, class T>
 [[nodiscard]] auto padded(const Batch<E>& batch, std::span<const T> E::* member, T filler = {}) -> PaddedRows<T> {
   const RaggedRows<T> lists = batch.ragged(member);

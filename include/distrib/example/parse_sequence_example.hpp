@@ -22,8 +22,8 @@ inline namespace v0 {
 
 /// What `parse_sequence_example` returns. Dense feature lists have `lengths`: the number of steps of each record.
 struct ParsedSequence {
-  std::vector<ParsedFeature> context;
-  std::vector<ParsedFeature> feature_lists;
+  std::vector<ParsedFeature> context;  ///< Features of the context.
+  std::vector<ParsedFeature> feature_lists;  ///< Features whose values are lists of steps.
 };
 
 namespace detail {

@@ -25,11 +25,12 @@ inline namespace v0 {
 ///
 /// Values of bytes are views into the records, which must outlive the result.
 struct ParsedFeature {
+  /// How the values lie, and which members are used.
   enum class Form : std::uint8_t { dense, sparse, ragged };
 
-  std::string name;
-  Form form = Form::dense;
-  FeatureKind kind = FeatureKind::none;
+  std::string name;  ///< Name of the result.
+  Form form = Form::dense;  ///< How the values lie.
+  FeatureKind kind = FeatureKind::none;  ///< Type of the values.
   std::size_t count = 0;  ///< Number of values.
   /// The values: floats, int64s or ByteViews; see `values()`.
   AlignedBuffer memory;

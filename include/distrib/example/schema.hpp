@@ -26,9 +26,10 @@ template <class E, FeatureMember... Ms> class Schema {
 
  public:
   using Record = E;
-  static constexpr std::size_t size = sizeof...(Ms);
+  static constexpr std::size_t size = sizeof...(Ms);  ///< Number of features.
 
-  /// Throws `std::system_error` with `example_errc::duplicate_feature`; a constexpr schema then does not compile.
+  /// Throws `std::system_error` with `example_errc::duplicate_feature` if two features have the same name, or if a
+  /// member is bound twice; a constexpr schema then does not compile.
   constexpr explicit Schema(Feature<E, Ms>... features) : features_{features...} {
     for (std::size_t i = 0; i < size; ++i) by_name_[i] = i;
     const std::array<std::string_view, size> names{features.name()...};
@@ -85,7 +86,8 @@ template <class E, class... Fs> constexpr void explain_schema() {
 }  // namespace detail
 
 /// Returns a schema of struct E: `schema<Digit>(feature("image", &Digit::image), feature("label", &Digit::label))`.
-/// Throws `std::system_error` with `example_errc::duplicate_feature`.
+/// Throws `std::system_error` with `example_errc::duplicate_feature` if two features have the same name, or if a member
+/// is bound twice; a constexpr schema then does not compile.
 template <class E, class... Fs>
   requires(detail::is_feature_of<Fs, E> && ...)
 [[nodiscard]] constexpr auto schema(Fs... features) -> Schema<E, typename Fs::Member...> {

@@ -41,12 +41,15 @@ template <class F> struct VisitSteps {
 /// made; each call of `for_each` reads the bytes again. A view: the bytes must outlive it.
 class FeatureListView {
  public:
+  /// A list without a name and without steps.
   FeatureListView() = default;
   /// `entry`: an entry of the map, which must be well formed.
   DISTRIB_DECL explicit FeatureListView(ByteView entry) noexcept;
 
+  /// Returns the name of the list: a view of the record.
   [[nodiscard]] auto name() const noexcept -> std::string_view { return name_; }
-  /// Returns the number of steps. It was counted when the view was made.
+  /// Returns the number of steps, the Features of this list. It was counted when the view was made, so this reads no
+  /// bytes.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
 
   /// Calls `visit` with the FeatureView of each step, in order; steps have no names.

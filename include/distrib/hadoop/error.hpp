@@ -34,7 +34,8 @@ enum class hadoop_errc {
   no_record_writer,  ///< The job says isjavarecordwriter=false. Pass a RecordWriter to `run_task`, or set true.
   no_reducer,  ///< The job has reduces. Pass a Reducer to `run_task`, or set mapreduce.job.reduces to 0.
   bad_partition,  ///< A Partitioner returned a number that is not below the number of reduces. Correct it.
-  /// The file is on a file system that cannot be read here. Use a supported one, such as file:/DIRECTORY.
+  /// The name of a file to read or write has a scheme that the task's `TaskFiles` do not know, or is a relative path.
+  /// Use file:/DIRECTORY or an absolute path; for hdfs:// pass `WebHdfsTaskFiles`.
   unsupported_path,
   bad_type,  ///< A typed value has an unknown code: damage, or not typedbytes. Start the job with `-io typedbytes`.
 };
@@ -43,19 +44,20 @@ namespace detail {
 
 inline constexpr ErrorText hadoop_texts[] = {
     {hadoop_errc::not_a_task, failure::invalid_argument,
-     "neither mapreduce.pipes.command.port nor mapreduce.pipes.commandfile is set: let Hadoop Pipes start this "
-     "program"},
+     "neither of the environment variables mapreduce.pipes.command.port and mapreduce.pipes.commandfile is set: let "
+     "Hadoop start this program, with mapred pipes -program"},
     {hadoop_errc::bad_port, failure::invalid_argument,
      "not a port number from 1 to 65535: let Hadoop Pipes start this program"},
     {hadoop_errc::bad_secret, failure::invalid_argument,
      "the environment names no file of the job's token, or that file does not have 1 to 512 bytes: use the file that "
      "Hadoop wrote"},
     {hadoop_errc::wrong_digest, failure::mismatch,
-     "the other side does not know the job's token: is it another program than Hadoop?"},
+     "the other side does not know the job's token: check that Hadoop started this program for this job, and which "
+     "other programs can reach the port"},
     {hadoop_errc::unknown_digest, failure::unsupported,
      "a digest must have 28, 44, 64 or 88 characters: use HmacSHA1, HmacSHA256, HmacSHA384 or HmacSHA512"},
     {hadoop_errc::unauthenticated, failure::mismatch,
-     "a message arrived before authentication: is the other side another program than Hadoop?"},
+     "a message arrived before authentication: check which other programs can reach the port"},
     {hadoop_errc::unknown_version, failure::unsupported,
      "the other side uses another version of Hadoop Pipes than 0: use Hadoop up to 3.5"},
     {hadoop_errc::unknown_message, failure::corrupt,
@@ -70,7 +72,8 @@ inline constexpr ErrorText hadoop_texts[] = {
     {hadoop_errc::truncated, failure::corrupt, "the data from Hadoop end too early: read Hadoop's log of this attempt"},
     {hadoop_errc::aborted, failure::cancelled, "Hadoop aborted the task: read the log of this attempt"},
     {hadoop_errc::bad_setting, failure::invalid_argument,
-     "the job's setting is missing or has a wrong value: set it for the job, as with -D NAME=VALUE"},
+     "a setting of the Hadoop job is missing or has a wrong value: set it when you submit the job, as with -D "
+     "NAME=VALUE"},
     {hadoop_errc::bad_split, failure::invalid_argument, "not a part of a file: use a FileInputFormat"},
     {hadoop_errc::no_record_reader, failure::invalid_argument,
      "isjavarecordreader=false, and the program has no RecordReader: pass one to run_task, or set it to true"},
@@ -81,7 +84,8 @@ inline constexpr ErrorText hadoop_texts[] = {
     {hadoop_errc::bad_partition, failure::invalid_argument,
      "the Partitioner returned a number that is not below the number of reduces: correct the Partitioner"},
     {hadoop_errc::unsupported_path, failure::unsupported,
-     "not a file that can be read here: use a supported path, such as file:/DIRECTORY"},
+     "this task cannot read or write files with such a name: use file:/DIRECTORY or an absolute path, or pass "
+     "WebHdfsTaskFiles for hdfs://"},
     {hadoop_errc::bad_type, failure::corrupt, "no type has this code: start the job with -io typedbytes"},
 };
 

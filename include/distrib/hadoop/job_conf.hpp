@@ -24,9 +24,11 @@ class JobConf {
   using Settings = std::map<std::string, std::string, std::less<>>;
   static constexpr std::uint64_t largest_number = std::numeric_limits<std::uint64_t>::max();  ///< 2^64 - 1.
 
+  /// Has no settings.
   JobConf() = default;
 
-  /// Has these settings and no others; for tests.
+  /// Has these settings and no others, not even defaults of Hadoop; for tests. A task gets the settings of its job from
+  /// `TaskContext::conf`.
   explicit JobConf(Settings settings) : settings_{std::move(settings)} {}
 
   /// Returns the settings that Streaming passes as environment variables. In their names Hadoop has replaced each
@@ -77,6 +79,7 @@ class JobConf {
 
   /// Iterates over all settings in the order of their names, as pairs of name and value.
   [[nodiscard]] auto begin() const noexcept { return settings_.begin(); }
+  /// Returns the end of the settings.
   [[nodiscard]] auto end() const noexcept { return settings_.end(); }
 
  private:

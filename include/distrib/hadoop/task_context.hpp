@@ -24,8 +24,8 @@ namespace hadoop {
 
 /// A key and its value: views of bytes that their source owns.
 struct KeyValue {
-  ByteView key;
-  ByteView value;
+  ByteView key;  ///< Serialized, as its source has it.
+  ByteView value;  ///< The same.
 };
 
 /// A counter of a task; see `TaskContext::counter`.
@@ -48,6 +48,8 @@ struct TaskOutlets {
 /// Threads: one at a time.
 class TaskContext {
  public:
+  /// `conf`: the settings of the job. `outlets`: where emitted pairs, counters and status texts go; an empty outlet
+  /// drops them.
   explicit TaskContext(JobConf conf = {}, TaskOutlets outlets = {})
       : conf_{std::move(conf)}, outlets_{std::move(outlets)} {}
   TaskContext(const TaskContext&) = delete;
@@ -128,8 +130,11 @@ class Values {
     using value_type = ByteView;
     using difference_type = std::ptrdiff_t;
 
+    /// Reads the next of `values`, which must outlive the iterator.
     explicit Iterator(Values& values) : values_{&values}, value_{values.next()} {}
+    /// Returns the current value, valid until the iterator is advanced. Not allowed at the end (not checked).
     [[nodiscard]] auto operator*() const -> ByteView { return *value_; }
+    /// Reads the next value.
     auto operator++() -> Iterator& {
       value_ = values_->next();
       return *this;
@@ -141,7 +146,9 @@ class Values {
     Values* values_;
     std::optional<ByteView> value_;
   };
+  /// Reads the next value, and returns an input iterator at it. Call it only once.
   [[nodiscard]] auto begin() -> Iterator { return Iterator{*this}; }
+  /// Returns the end of the range.
   [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
 
  private:

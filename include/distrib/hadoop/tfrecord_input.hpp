@@ -37,16 +37,21 @@ namespace hadoop {
 ///
 /// `Files` provides the file; the default reads local files ("file:").
 ///
-/// Errors: throws `std::system_error`: damage with file, record and offset; `hadoop_errc::bad_split`; or what `Files`
-/// or the operating system reports.
+/// Errors: each function throws `std::system_error`, as it says.
 template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordInput {
  public:
+  /// For local files. Opens nothing.
   BasicTFRecordInput() = default;
 
   /// For other files than local ones.
   explicit BasicTFRecordInput(Files files) : files_{std::move(files)} {}
 
-  /// Opens the part of a file that `split` names.
+  /// Opens the part of a file that `split` names. Call it once.
+  ///
+  /// Errors: throws `hadoop_errc::bad_split` if `split` is not a split of a file; what `fetch` of `Files` reports, for
+  /// local files `unsupported_path` for a name that is no absolute path, with or without "file:"; the system's error or
+  /// `record_errc::not_regular` if the file cannot be mapped; `record_errc::uncertain_split` if damage makes it
+  /// uncertain where the records of the split begin.
   void open(ByteView split, TaskContext& context) {
     const FileSplit part = FileSplit::parse(split);
     Error error;
@@ -68,7 +73,8 @@ template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordInput {
     }
   }
 
-  /// Returns the next record, valid until the next call; nothing at the end of the split.
+  /// Returns the next record, valid until the next call; nothing at the end of the split. Throws a `record_errc` or the
+  /// system's error, with file, record and offset.
   [[nodiscard]] auto next() -> std::optional<KeyValue> {
     if (whole_) return next_of(*whole_);
     if (part_) return next_of(*part_);

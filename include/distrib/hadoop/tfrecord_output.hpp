@@ -40,17 +40,21 @@ namespace hadoop {
 ///
 /// `Files` writes the file; the default writes local files ("file:").
 ///
-/// Errors: throws `std::system_error` with `hadoop_errc::bad_setting` if the job names no directory, no number of the
-/// task or another codec; with `unsupported_path`; or with what the writer reports.
+/// Errors: each function throws `std::system_error`, as it says.
 template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordOutput {
  public:
+  /// For local files. Opens nothing.
   BasicTFRecordOutput() = default;
 
-  /// For other files than local ones.
+  /// For other files than local ones. Opens nothing.
   explicit BasicTFRecordOutput(Files files) : files_{std::move(files)} {}
 
   /// Begins the file of this task. `context` must live until `close`. The file before it must be closed (programmer
-  /// error otherwise).
+  /// error, which is not checked).
+  ///
+  /// Errors: throws `hadoop_errc::bad_setting` if the job names no directory, no number of the task, or another codec;
+  /// what `begin` of `Files` reports, for local files `unsupported_path` for a name that is no absolute path, with or
+  /// without "file:"; the system's error, with the path, if the directory or the file cannot be made.
   void open(TaskContext& context) {
     constexpr std::string_view directory = "mapreduce.task.output.dir";
     const JobConf& conf = context.conf();
@@ -70,10 +74,13 @@ template <TaskFiles Files = detail::LocalTaskFiles> class BasicTFRecordOutput {
     writer_.emplace(path, RecordWriterOptions{.compression = compression, .rename_on_close = true});
   }
 
-  /// Appends the key as a record.
+  /// Appends the key as a record; the bytes may change after the call. Must be called between `open` and `close` (not
+  /// checked). Throws the system's error, with file and record, if the file cannot be written; that failure is final.
   void write(ByteView key, ByteView) { writer_->append(key); }
 
-  /// Completes the file and makes it appear under its name. Must be called once, after `open`.
+  /// Completes the file and makes it appear under its name. Must be called once, after `open` (not checked). Throws the
+  /// system's error, or the first failure of `write` again, with file and record. Also throws what `publish` of `Files`
+  /// reports, for local files nothing.
   void close() {
     writer_->close();
     Error error;

@@ -33,7 +33,8 @@ DISTRIB_DECL auto base64(ByteView bytes) -> std::string;
     -> std::string;
 
 /// True if `digest` is the digest of `text` with a job's token. The time of the comparison does not depend on how many
-/// characters match. Errors as in `token_digest`.
+/// characters match. Errors: `hadoop_errc::unknown_digest` if `digest` does not have 28, 44, 64 or 88 characters; the
+/// result is then false.
 [[nodiscard]] inline auto token_digest_matches(ByteView token, std::string_view text, std::string_view digest,
                                                std::error_code& ec) -> bool {
   const std::string right = token_digest(token, text, digest.size(), ec);

@@ -59,8 +59,8 @@ inline void append_typed(Bytes& to, ByteView value) {
 
 /// One typed value: its code and the bytes behind it. For bytes, strings and writables, `body` is without the length.
 struct TypedValue {
-  TypedCode code{};
-  ByteView body;
+  TypedCode code{};  ///< Type of the value.
+  ByteView body;  ///< A view of what was read.
 
   /// Returns the content of bytes or a string. For a `writable`: its serialised form, without the name of its class;
   /// empty if it is damaged. For every other type: `body`.
@@ -102,8 +102,9 @@ class TypedBytes {
 
 /// Parses one typed value. The result points into `typed`.
 ///
-/// Errors: as in `TypedBytes::read`, and `hadoop_errc::bad_number` for bytes behind the value; the result is then
-/// empty.
+/// Errors: `hadoop_errc::bad_type` for an unknown code; `bad_number` for a negative length, and for bytes behind the
+/// value; `too_large` for values nested more than 32 levels deep; `too_large` or `truncated` if the bytes end too
+/// early. The result is then empty.
 [[nodiscard]] DISTRIB_DECL auto typed_value(ByteView typed, std::error_code& ec) -> TypedValue;
 
 /// This overload throws the error as `std::system_error`.

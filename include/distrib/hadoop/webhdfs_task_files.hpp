@@ -40,7 +40,9 @@ namespace hadoop {
 ///     run_task(Words{}, Sum{}, BasicTFRecordInput{WebHdfsTaskFiles{}}, BasicTFRecordOutput{WebHdfsTaskFiles{}});
 class WebHdfsTaskFiles {
  public:
+  /// With the default options. Contacts no server.
   WebHdfsTaskFiles() = default;
+  /// `options`: user, authentication and times of the connections. Contacts no server.
   explicit WebHdfsTaskFiles(WebHdfsOptions options) : options_{std::move(options)} {}
   WebHdfsTaskFiles(WebHdfsTaskFiles&&) noexcept = default;
   auto operator=(WebHdfsTaskFiles&&) -> WebHdfsTaskFiles& = delete;

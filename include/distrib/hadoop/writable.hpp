@@ -68,6 +68,7 @@ inline void append_float(Bytes& to, float number) { append_big_endian(to, std::b
 /// A value. Threads: one at a time.
 class WritableReader {
  public:
+  /// Begins at the first of `bytes`, which must outlive the reader.
   explicit WritableReader(ByteView bytes) noexcept : bytes_{bytes} {}
 
   /// Reads the next number; 0 after a failure. Accepts forms longer than necessary, as Java does.

@@ -49,11 +49,11 @@ class BoundModule {
   /// Throws a `libtorch_errc` that names the tensor, if it cannot be trained.
   BoundModule(ModuleTensors tensors, const TorchOptions& options, Copy copy = Copy::if_needed)
       : tensors_{std::move(tensors)}, allow_unused_{options.allow_unused} {
-    for (const NamedTensor& parameter : tensors_.parameters)
+    for (const ModuleTensor& parameter : tensors_.parameters)
       if (is_first(tensors_.parameters, parameter)) add_parameter(parameter);
     if (parameters_.empty()) throw_error(libtorch_errc::no_parameters, "make()");
     const BufferRules rules{options.buffers, tensors_.buffers};
-    for (const NamedTensor& buffer : tensors_.buffers)
+    for (const ModuleTensor& buffer : tensors_.buffers)
       if (is_first(tensors_.buffers, buffer)) add_buffer(buffer, rules.of(buffer));
     if (copy == Copy::always || !options.device.is_cpu()) device_.emplace(parameters_, buffers_, options.device);
   }
@@ -101,7 +101,8 @@ class BoundModule {
     for (std::size_t p = 0; p < parameters_.size(); ++p) versions_[p] = parameters_[p]._version();
   }
 
-  /// The same for a contribution: what `backward()` computes is added to `gradients`, which must be zero.
+  /// Binds the module to the values and to the gradients of a contribution: `backward()` adds what it computes to
+  /// `gradients`, which must be zero.
   void bind(const RuntimeValues& values, RuntimeGradients& gradients) {
     bind(values);
     if (device_) device_->zero_gradients();
@@ -171,13 +172,13 @@ class BoundModule {
     bool is_parameter;
   };
 
-  static auto is_first(const std::vector<NamedTensor>& tensors, const NamedTensor& tensor) -> bool {
-    for (const NamedTensor& other : tensors)
+  static auto is_first(const std::vector<ModuleTensor>& tensors, const ModuleTensor& tensor) -> bool {
+    for (const ModuleTensor& other : tensors)
       if (is_same_tensor(other.tensor, tensor.tensor)) return &other == &tensor;
     return false;
   }
 
-  void add_parameter(const NamedTensor& parameter) {
+  void add_parameter(const ModuleTensor& parameter) {
     const torch::Tensor& tensor = parameter.tensor;
     if (!tensor.requires_grad()) return add_constant(parameter, true);
     const auto check = [&](bool holds, libtorch_errc code, const std::string& detail = {}) {
@@ -197,7 +198,7 @@ class BoundModule {
     gradients_.emplace_back();
   }
 
-  void add_buffer(const NamedTensor& buffer, TorchBuffer rule) {
+  void add_buffer(const ModuleTensor& buffer, TorchBuffer rule) {
     if (rule == TorchBuffer::constant) return add_constant(buffer, false);
     if (!fits_shape(buffer.tensor)) throw_error(libtorch_errc::too_many_axes, "buffer '" + buffer.name + "'");
     if (rule == TorchBuffer::average)
@@ -206,12 +207,12 @@ class BoundModule {
     buffers_.push_back(buffer.tensor);
   }
 
-  void add_constant(const NamedTensor& constant, bool is_parameter) {
+  void add_constant(const ModuleTensor& constant, bool is_parameter) {
     constants_.push_back(
         {constant.name, constant.tensor, static_cast<std::int64_t>(constant.tensor._version()), is_parameter});
   }
 
-  static void check_same(const std::vector<NamedTensor>& before, const std::vector<NamedTensor>& now,
+  static void check_same(const std::vector<ModuleTensor>& before, const std::vector<ModuleTensor>& now,
                          const char* kind) {
     for (std::size_t i = 0; i < now.size(); ++i)
       if (i >= before.size() || !is_same_tensor(before[i].tensor, now[i].tensor))

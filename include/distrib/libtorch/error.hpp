@@ -41,7 +41,8 @@ enum class libtorch_errc {
 
 namespace detail {
 inline constexpr ErrorText libtorch_texts[] = {
-    {libtorch_errc::no_module, failure::invalid_argument, "make() returned no module"},
+    {libtorch_errc::no_module, failure::invalid_argument,
+     "make() returned no module: return a module that is not empty, std::make_shared<Net>()"},
     {libtorch_errc::no_parameters, failure::invalid_argument, "the module has no parameter that is trained"},
     {libtorch_errc::not_float32, failure::unsupported,
      "distrib trains float32: call module->to(torch::kFloat32) in make()"},
@@ -80,7 +81,8 @@ inline constexpr ErrorText libtorch_texts[] = {
      "no CUDA: torch::cuda::is_available() is false, or there is no such GPU; use device = torch::kCPU"},
     {libtorch_errc::other_settings, failure::invalid_argument,
      "another model of this process has other intra_op_threads or another deterministic: give all models the same"},
-    {libtorch_errc::bad_column, failure::invalid_argument, "the column of the batch does not have this shape"},
+    {libtorch_errc::bad_column, failure::invalid_argument,
+     "the column of the batch does not have this shape: correct the shape, or the records"},
     {libtorch_errc::not_in_checkpoint, failure::not_found, "the checkpoint does not have this parameter of the module"},
     {libtorch_errc::other_tensor, failure::mismatch, "the tensor of the checkpoint is not that of the module"},
     {libtorch_errc::refused, failure::invalid_argument, "LibTorch refused an operation of the module or of the task"},

@@ -10,7 +10,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-struct NamedTensor {
+struct ModuleTensor {
   std::string name;
   torch::Tensor tensor;
 };
@@ -18,8 +18,8 @@ struct NamedTensor {
 /// All parameters and buffers of a module, in order of registration, each under each name it has: "conv1.weight". A
 /// tensor that is registered twice occurs twice.
 struct ModuleTensors {
-  std::vector<NamedTensor> parameters;
-  std::vector<NamedTensor> buffers;
+  std::vector<ModuleTensor> parameters;
+  std::vector<ModuleTensor> buffers;
 };
 
 /// Returns the tensors of a module and of the modules in it: first its own, then those of each child.

@@ -59,9 +59,9 @@ template <class Tables> class TorchRows {
     }
   }
 
-  /// Returns the rows of table number `table`: [unique keys, dim].
+  /// Returns the rows of table number `table`, which must be below `Tables::size` (not checked): [unique keys, dim].
   [[nodiscard]] auto unique(std::size_t table) const noexcept -> const torch::Tensor& { return rows_[table]; }
-  /// Returns the number of the row of each lookup of table number `table`: int64, [lookups].
+  /// Returns the number of the row of each lookup of that table: int64, [lookups].
   [[nodiscard]] auto index(std::size_t table) const noexcept -> const torch::Tensor& { return index_[table]; }
 
  private:

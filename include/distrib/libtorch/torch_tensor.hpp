@@ -67,8 +67,9 @@ template <TorchElement T>
 /// Returns a column of a batch as a tensor: for numbers [records], for arrays [records, N], or [records, N, M] if they
 /// have two axes. The tensor refers to the memory of the column: `torch_tensor(batch.column(&Digit::label))`.
 ///
-/// Lifetime: as long as the batch. In `loss()` and `evaluate()` of a task: until they return. Trap: to change the tensor
-/// in place changes the batch, and to keep it is to keep memory that is used again; a `TorchModel` reports both.
+/// Lifetime: until the batch is filled again or destroyed; in `loss()` and `evaluate()` of a task: until they return.
+/// Trap: to change the tensor in place changes the batch, and to keep it is to keep memory that is used again. Where a
+/// task's tensors are checked, this is `libtorch_errc::changed_column` or `kept_column`.
 template <class T>
   requires requires { typename detail::TorchValue<T>::Element; }
 [[nodiscard]] auto torch_tensor(std::span<const T> column) -> torch::Tensor {
@@ -78,8 +79,10 @@ template <class T>
   return detail::lent_tensor(reinterpret_cast<const typename Value::Element*>(column.data()), extents);
 }
 
-/// Returns the same as a tensor of [records, shape...]: `torch_tensor(batch.column(&Digit::pixels), {1, 28, 28})`.
-/// Throws `libtorch_errc::bad_column` if each record does not have as many numbers as `shape`.
+/// This overload makes a tensor of [records, shape...], which refers to the memory of the column too:
+/// `torch_tensor(batch.column(&Digit::pixels), {1, 28, 28})`. Throws `std::system_error` with
+/// `libtorch_errc::bad_column` if an extent of `shape` is negative, or if the records do not have as many numbers as
+/// `shape`.
 template <class T>
   requires requires { typename detail::TorchValue<T>::Element; }
 [[nodiscard]] auto torch_tensor(std::span<const T> column, at::IntArrayRef shape) -> torch::Tensor {
@@ -92,9 +95,9 @@ template <class T>
   return detail::lent_tensor(reinterpret_cast<const Element*>(column.data()), extents);
 }
 
-/// Copies a column of bytes, such as images, into one tensor of [records, shape...] and type uint8. Throws
-/// `libtorch_errc::bad_column`, with the number of the record in the batch, if a record does not have as many bytes as
-/// `shape`.
+/// This overload copies a column of bytes, such as images, into one tensor of [records, shape...] and type uint8, which
+/// owns its memory. Throws `std::system_error` with `libtorch_errc::bad_column` if an extent of `shape` is negative,
+/// or, with the number of the record in the batch, if a record does not have as many bytes as `shape`.
 [[nodiscard]] inline auto torch_tensor(std::span<const std::span<const std::byte>> column, at::IntArrayRef shape)
     -> torch::Tensor {
   constexpr std::size_t ahead = 4;  // records lie anywhere in mapped files
@@ -121,13 +124,15 @@ struct TorchRagged {
       row_splits;  ///< int64, [records + 1]: the `offsets` of `torch::embedding_bag` with `include_last_offset`.
 };
 
-/// Returns the lists of a batch as tensors that refer to its memory: `torch_tensor(batch.ragged(&Query::words))`.
-/// Lifetime: as a column.
+/// This overload makes tensors of the lists of a batch: `torch_tensor(batch.ragged(&Query::words))`. They refer to the
+/// memory of the batch, and are valid until it is filled again or destroyed; in `loss()` and `evaluate()` of a task
+/// until they return.
 template <detail::TorchElement T> [[nodiscard]] auto torch_tensor(RaggedRows<T> lists) -> TorchRagged {
   return {torch_tensor(lists.values), torch_tensor(lists.row_splits)};
 }
 
-/// Returns padded lists as a tensor of [records, longest list] that refers to the memory of `lists`, and is valid as long.
+/// This overload makes a tensor of [records, longest list] of padded lists. It refers to the memory of `lists`, and is
+/// valid as long as `lists`.
 template <detail::TorchElement T> [[nodiscard]] auto torch_tensor(const PaddedRows<T>& lists) -> torch::Tensor {
   return detail::lent_tensor(lists.values().data(),
                              {static_cast<std::int64_t>(lists.rows), static_cast<std::int64_t>(lists.columns)});

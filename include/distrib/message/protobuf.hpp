@@ -30,8 +30,9 @@ struct ProtobufCodec {
   /// Replaces the contents of `bytes` by `message`; reuses its memory. Equal messages give equal bytes within one
   /// version of protobuf: maps are written in the order of their keys.
   ///
-  /// Errors: throws `std::system_error` that names the type: `message_errc::too_large` for more than
-  /// `max_message_bytes` bytes, `incomplete` if a required field is not set. `bytes` is empty then.
+  /// Errors: throws `std::system_error` that names the type of the message: `message_errc::too_large` if the message
+  /// needs more than `max_message_bytes` bytes (a member of this codec, 64 MiB if it is not set),
+  /// `message_errc::incomplete` if a required field is not set. `bytes` is empty then.
   void encode(const google::protobuf::MessageLite& message, std::vector<std::byte>& bytes) const {
     std::error_code ec;
     encode(message, bytes, ec);

@@ -20,9 +20,9 @@ inline namespace v0 {
 /// Adagrad (Duchi, Hazan and Singer, 2011), as TensorFlow's AdagradOptimizer, without an epsilon: a += g * g; w -=
 /// learning_rate * g / sqrt(a), where g is the gradient, w the weight and a the slot. A model of `Updater`.
 struct Adagrad {
-  static constexpr std::string_view name = "adagrad";
+  static constexpr std::string_view name = "adagrad";  ///< Name of the updater in the text of a job.
 
-  LearningRate learning_rate = 0.01F;
+  LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
   float initial_accumulator_value = 0.1F;  ///< Initial value of a. Must be positive.
   /// L2 regularization: weight_decay * w is added to the gradient first. In a table only rows with a gradient decay.
   float weight_decay = 0.0F;
@@ -32,7 +32,9 @@ struct Adagrad {
     return {Slot{.name = "Adagrad", .initial = initial_accumulator_value}};
   }
 
-  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
+  /// Calls `field(key, self.member)` for each hyper-parameter, in the order of `describe()`. `key` is the name of the
+  /// hyper-parameter in that text. `self` is an object of this type: const to read its members, not const to set them.
+  /// Throws what `field` throws.
   static void fields(auto& self, auto& field) {
     field("learning_rate", self.learning_rate);
     field("initial_accumulator_value", self.initial_accumulator_value);
@@ -55,8 +57,8 @@ struct Adagrad {
     else if (!(weight_decay >= 0.0F)) ec = optimizer_errc::negative;
   }
 
-  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
-  /// length (not checked). See `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans must have the same
+  /// length (programmer error otherwise; asserted). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     visit(step, [&](const auto& factors) { detail::apply_factors(factors, gradient, from, to, slot_blocks); });

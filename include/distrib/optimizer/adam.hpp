@@ -32,13 +32,14 @@ inline namespace v0 {
 /// float. (TensorFlow keeps the powers as floats that it multiplies at each update; the powers here have no state, so
 /// errors do not accumulate.)
 struct Adam {
-  static constexpr std::string_view name = "adam";
+  static constexpr std::string_view name = "adam";  ///< Name of the updater in the text of a job.
+  /// True: a step changes every row of a table, so a table cannot have this updater.
   static constexpr bool updates_every_row = true;
 
-  LearningRate learning_rate = 0.001F;
-  float beta1 = 0.9F;
-  float beta2 = 0.999F;
-  float epsilon = 1e-8F;
+  LearningRate learning_rate = 0.001F;  ///< A number, or a schedule by the number of the update.
+  float beta1 = 0.9F;  ///< Part of m that stays at an update; from 0 to below 1.
+  float beta2 = 0.999F;  ///< Part of v that stays at an update; from 0 to below 1.
+  float epsilon = 1e-8F;  ///< Added to the root of v, so that nothing is divided by 0.
   /// L2 regularization: weight_decay * w is added to the gradient first. In a table only rows with a gradient decay.
   float weight_decay = 0.0F;
 
@@ -47,7 +48,9 @@ struct Adam {
     return {Slot{.name = "Adam", .initial = 0.0F}, Slot{.name = "Adam_1", .initial = 0.0F}};
   }
 
-  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
+  /// Calls `field(key, self.member)` for each hyper-parameter, in the order of `describe()`. `key` is the name of the
+  /// hyper-parameter in that text. `self` is an object of this type: const to read its members, not const to set them.
+  /// Throws what `field` throws.
   static void fields(auto& self, auto& field) {
     detail::adam_fields(self, field);
     field.optional("weight_decay", self.weight_decay, 0.0F);
@@ -71,8 +74,8 @@ struct Adam {
     if (!(weight_decay >= 0.0F)) ec = optimizer_errc::negative;
   }
 
-  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
-  /// length (not checked). See `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans must have the same
+  /// length (programmer error otherwise; asserted). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     visit(step, [&](const auto& factors) { detail::apply_factors(factors, gradient, from, to, slot_blocks); });

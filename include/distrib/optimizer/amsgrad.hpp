@@ -20,13 +20,14 @@ inline namespace v0 {
 /// m, v and alpha as in `Adam`, and a third slot, largest; largest = max(largest, v); w -= m * alpha / (sqrt(largest) +
 /// epsilon). A model of `Updater`.
 struct AMSGrad {
-  static constexpr std::string_view name = "amsgrad";
+  static constexpr std::string_view name = "amsgrad";  ///< Name of the updater in the text of a job.
+  /// True: a step changes every row of a table, so a table cannot have this updater.
   static constexpr bool updates_every_row = true;
 
-  LearningRate learning_rate = 0.001F;
-  float beta1 = 0.9F;
-  float beta2 = 0.999F;
-  float epsilon = 1e-8F;
+  LearningRate learning_rate = 0.001F;  ///< A number, or a schedule by the number of the update.
+  float beta1 = 0.9F;  ///< Part of m that stays at an update; from 0 to below 1.
+  float beta2 = 0.999F;  ///< Part of v that stays at an update; from 0 to below 1.
+  float epsilon = 1e-8F;  ///< Added to the root of v, so that nothing is divided by 0.
 
   /// Returns the values kept beside each variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 3> {
@@ -34,7 +35,9 @@ struct AMSGrad {
             Slot{.name = "AMSGrad_2", .initial = 0.0F}};
   }
 
-  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
+  /// Calls `field(key, self.member)` for each hyper-parameter, in the order of `describe()`. `key` is the name of the
+  /// hyper-parameter in that text. `self` is an object of this type: const to read its members, not const to set them.
+  /// Throws what `field` throws.
   static void fields(auto& self, auto& field) { detail::adam_fields(self, field); }
 
   /// Returns the hyper-parameters as text: "learning_rate=0.001 beta1=0.9 beta2=0.999 epsilon=1e-08".
@@ -45,8 +48,8 @@ struct AMSGrad {
     return parse_fields<AMSGrad>(text);
   }
 
-  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
-  /// length (not checked). See `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans must have the same
+  /// length (programmer error otherwise; asserted). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);

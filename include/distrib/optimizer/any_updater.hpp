@@ -28,6 +28,7 @@ class UpdaterModelBase {
   [[nodiscard]] virtual auto text() const -> std::string = 0;
   [[nodiscard]] virtual auto parse(std::string_view text) const -> std::shared_ptr<const UpdaterModelBase> = 0;
   [[nodiscard]] virtual auto updates_every_row() const noexcept -> bool = 0;
+  virtual void check(std::error_code& ec) const = 0;
   virtual void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
                      std::span<const std::span<float>> slot_blocks) const = 0;
   virtual void apply_rows(UpdateStep step, const RowBatch& batch) const = 0;
@@ -57,6 +58,7 @@ template <Updater U> class UpdaterModel final : public UpdaterModelBase {
     return parsed ? std::make_shared<const UpdaterModel>(*parsed) : nullptr;
   }
   [[nodiscard]] auto updates_every_row() const noexcept -> bool override { return detail::updates_every_row<U>; }
+  void check(std::error_code& ec) const override { check_updater(updater_, ec); }
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const override {
     updater_.apply(step, gradient, from, to, slot_blocks);
@@ -71,6 +73,8 @@ template <Updater U> class UpdaterModel final : public UpdaterModelBase {
   U updater_;
 };
 
+class AveragedUpdater;
+
 }  // namespace detail
 
 /// An updater whose type is known only when the program runs, because a job names it by text. A value that never
@@ -84,9 +88,6 @@ class AnyUpdater {
     requires(!std::same_as<U, AnyUpdater> && Updater<U>)
   AnyUpdater(U updater)  // NOLINT
       : model_{std::make_shared<const detail::UpdaterModel<U>>(std::move(updater))} {}
-
-  explicit AnyUpdater(std::shared_ptr<const detail::UpdaterModelBase> model) : model_{std::move(model)} {}
-  [[nodiscard]] auto model() const noexcept -> const std::shared_ptr<const detail::UpdaterModelBase>& { return model_; }
 
   /// Returns "NAME HYPER-PARAMETERS", as in a job's description.
   [[nodiscard]] auto text() const -> std::string { return model_->text(); }
@@ -104,6 +105,9 @@ class AnyUpdater {
   /// True if a step changes all rows of a table, see `Updater`.
   [[nodiscard]] auto updates_every_row() const noexcept -> bool { return model_->updates_every_row(); }
 
+  /// Checks that the updater can be trained with, see `Updater`: sets `ec` to an `optimizer_errc` if it cannot.
+  void check(std::error_code& ec) const { model_->check(ec); }
+
   /// Updates a block, see `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const {
@@ -112,6 +116,10 @@ class AnyUpdater {
   void apply_rows(UpdateStep step, const RowBatch& batch) const { model_->apply_rows(step, batch); }
 
  private:
+  friend class detail::AveragedUpdater;
+
+  explicit AnyUpdater(std::shared_ptr<const detail::UpdaterModelBase> model) : model_{std::move(model)} {}
+
   std::shared_ptr<const detail::UpdaterModelBase> model_;
 };
 

@@ -22,12 +22,12 @@ inline namespace v0 {
 /// ms += (g * g - ms) * (1 - decay); mg += (g - mg) * (1 - decay); mom = momentum * mom + learning_rate * g / sqrt(ms -
 /// mg * mg + epsilon); w -= mom. ms is 1 at first, mg and mom are 0. A model of `Updater`.
 struct CenteredRMSProp {
-  static constexpr std::string_view name = "centered_rmsprop";
+  static constexpr std::string_view name = "centered_rmsprop";  ///< Name of the updater in the text of a job.
 
-  LearningRate learning_rate = 0.01F;
-  float decay = 0.9F;
-  float momentum = 0.0F;
-  float epsilon = 1e-10F;
+  LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
+  float decay = 0.9F;  ///< Part of ms and of mg that stays at an update.
+  float momentum = 0.0F;  ///< Part of mom that stays at an update.
+  float epsilon = 1e-10F;  ///< Added inside the root.
 
   /// Returns the values kept beside each variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 3> {
@@ -35,7 +35,9 @@ struct CenteredRMSProp {
             Slot{.name = "RMSProp_2", .initial = 0.0F}};
   }
 
-  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
+  /// Calls `field(key, self.member)` for each hyper-parameter, in the order of `describe()`. `key` is the name of the
+  /// hyper-parameter in that text. `self` is an object of this type: const to read its members, not const to set them.
+  /// Throws what `field` throws.
   static void fields(auto& self, auto& field) { detail::rmsprop_fields(self, field); }
 
   /// Returns the hyper-parameters as text: "learning_rate=0.01 decay=0.9 momentum=0 epsilon=1e-10".
@@ -46,8 +48,8 @@ struct CenteredRMSProp {
     return parse_fields<CenteredRMSProp>(text);
   }
 
-  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
-  /// length (not checked). See `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans must have the same
+  /// length (programmer error otherwise; asserted). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);

@@ -24,15 +24,17 @@ enum class optimizer_errc {
 
 namespace detail {
 inline constexpr ErrorText optimizer_texts[] = {
-    {optimizer_errc::accumulator_not_positive, failure::invalid_argument, "initial_accumulator_value must be positive"},
+    {optimizer_errc::accumulator_not_positive, failure::invalid_argument,
+     "initial_accumulator_value must be positive: use 0.1, or another number above 0"},
     {optimizer_errc::negative, failure::invalid_argument,
      "hyper-parameters such as l1, l2 and weight_decay must be 0 or more"},
-    {optimizer_errc::positive_power, failure::invalid_argument, "learning_rate_power must be 0 or less"},
+    {optimizer_errc::positive_power, failure::invalid_argument,
+     "learning_rate_power must be 0 or less: use -0.5, or another number up to 0"},
     {optimizer_errc::bad_schedule, failure::invalid_argument,
      "the schedule of the learning rate has a number outside its range"},
     {optimizer_errc::bad_decay, failure::invalid_argument, "the decay of a moving average must be from 0 to below 1"},
     {optimizer_errc::clipping_not_positive, failure::invalid_argument,
-     "the bound of a gradient clipping must be positive and finite"},
+     "the bound of a gradient clipping must be positive and finite: use another number, or leave out the clipping"},
     {optimizer_errc::dampened_nesterov, failure::invalid_argument, "use_nesterov needs a dampening of 0"},
 };
 

@@ -26,21 +26,23 @@ inline namespace v0 {
 /// So the first step drops the initial weights, except for their part in z; and with l1 above 0 weights become exactly
 /// 0. A model of `Updater`.
 struct Ftrl {
-  static constexpr std::string_view name = "ftrl";
+  static constexpr std::string_view name = "ftrl";  ///< Name of the updater in the text of a job.
 
-  LearningRate learning_rate = 0.001F;
+  LearningRate learning_rate = 0.001F;  ///< A number, or a schedule by the number of the update.
   float learning_rate_power = -0.5F;  ///< At most 0.
   float initial_accumulator_value = 0.1F;  ///< Initial value of a. Must be positive.
-  float l1 = 0.0F;
-  float l2 = 0.0F;
-  float l2_shrinkage = 0.0F;
+  float l1 = 0.0F;  ///< L1 regularization; 0 or more.
+  float l2 = 0.0F;  ///< L2 regularization; 0 or more.
+  float l2_shrinkage = 0.0F;  ///< L2 regularization through the gradient; 0 or more.
 
   /// Returns the values kept beside each variable.
   [[nodiscard]] constexpr auto slots() const noexcept -> std::array<Slot, 2> {
     return {Slot{.name = "Ftrl", .initial = initial_accumulator_value}, Slot{.name = "Ftrl_1", .initial = 0.0F}};
   }
 
-  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
+  /// Calls `field(key, self.member)` for each hyper-parameter, in the order of `describe()`. `key` is the name of the
+  /// hyper-parameter in that text. `self` is an object of this type: const to read its members, not const to set them.
+  /// Throws what `field` throws.
   static void fields(auto& self, auto& field) {
     field("learning_rate", self.learning_rate);
     field("learning_rate_power", self.learning_rate_power);
@@ -66,8 +68,8 @@ struct Ftrl {
     else if (!(l1 >= 0.0F && l2 >= 0.0F && l2_shrinkage >= 0.0F)) ec = optimizer_errc::negative;
   }
 
-  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
-  /// length (not checked). See `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans must have the same
+  /// length (programmer error otherwise; asserted). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);

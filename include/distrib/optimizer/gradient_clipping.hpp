@@ -33,11 +33,13 @@ struct ClipByValue {
 /// implicitly from each of them. Default: not at all.
 class GradientClipping {
  public:
+  /// Chooses no clipping.
   GradientClipping() = default;
+  /// Chooses this clipping. It is not checked here.
   GradientClipping(ClipByNorm choice) : choice_{choice} {}  // NOLINT: implicit on purpose
   GradientClipping(ClipByValue choice) : choice_{choice} {}  // NOLINT
 
-  /// Return the choice; null if it is another.
+  /// Return the choice, valid as long as this object; null if another clipping, or none, is chosen.
   [[nodiscard]] auto by_norm() const noexcept -> const ClipByNorm* { return std::get_if<ClipByNorm>(&choice_); }
   [[nodiscard]] auto by_value() const noexcept -> const ClipByValue* { return std::get_if<ClipByValue>(&choice_); }
 

@@ -40,6 +40,7 @@ template <HyperParameter T> [[nodiscard]] auto hyper_parameter(std::string_view 
 /// `ok()`. The text may come from an unknown client. A view of the text, which must outlive it.
 class HyperParameters {
  public:
+  /// Begins before the first key of `text`.
   explicit HyperParameters(std::string_view text) noexcept : rest_{text}, more_{!text.empty()} {}
 
   /// Reads the next key into `value`. If the text has another key there, or no canonical value, or an earlier read

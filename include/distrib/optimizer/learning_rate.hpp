@@ -27,8 +27,9 @@ inline namespace v0 {
 
 /// The same rate at every update.
 struct Constant {
-  float value = 0.01F;
+  float value = 0.01F;  ///< The rate.
 
+  /// Returns `value`, for each number of an update.
   [[nodiscard]] auto at(std::uint64_t) const noexcept -> float { return value; }
 
   /// Returns the rate as text: "0.05".
@@ -46,9 +47,9 @@ struct Constant {
 /// A rate that changes along a straight line: `first` at the first update, `last` after `steps` more updates and from
 /// then on. (TensorFlow's polynomial_decay with power 1, whose global step is 0 at the first update.)
 struct Linear {
-  float first = 0.01F;
-  float last = 0.0F;
-  std::uint64_t steps = 1000;
+  float first = 0.01F;  ///< At the first update.
+  float last = 0.0F;  ///< After `steps` more updates.
+  std::uint64_t steps = 1000;  ///< Updates between `first` and `last`. 0: the rate is always `last`.
 
   /// Returns the rate of update `count`, from 1; a pure function. 0 counts as 1.
   [[nodiscard]] auto at(std::uint64_t count) const noexcept -> float {
@@ -68,8 +69,8 @@ struct Linear {
 /// A rate that is multiplied by `factor` after every `every` updates: first * factor^n, where n is the number of whole
 /// intervals before this update. PyTorch's StepLR, where `factor` is gamma and `every` is step_size.
 struct StepDecay {
-  float first = 0.01F;
-  double factor = 0.1;
+  float first = 0.01F;  ///< At the first update.
+  double factor = 0.1;  ///< The multiplier; not checked.
   std::uint64_t every = 1000;  ///< At least 1.
 
   /// Returns the rate of update `count`, from 1; a pure function. Before the first update: `first`.
@@ -93,8 +94,8 @@ struct StepDecay {
 /// are at most the number of updates before this one. So after milestone 300 the first 300 updates have the old rate.
 /// PyTorch's MultiStepLR, where `factor` is gamma; there a milestone may occur twice.
 struct MultiStepDecay {
-  float first = 0.01F;
-  double factor = 0.1;
+  float first = 0.01F;  ///< Before the first milestone.
+  double factor = 0.1;  ///< The multiplier; not checked.
   std::vector<std::uint64_t> milestones = {};  ///< In ascending order, each once.
 
   /// Returns the rate of update `count`, from 1; a pure function. Before the first update: that of the first.
@@ -115,8 +116,8 @@ struct MultiStepDecay {
 /// A rate that is multiplied by `factor` at every update: first * factor^n, where n is the number of updates before
 /// this one. PyTorch's ExponentialLR, where `factor` is gamma.
 struct ExponentialDecay {
-  float first = 0.01F;
-  double factor = 0.999;
+  float first = 0.01F;  ///< At the first update.
+  double factor = 0.999;  ///< The multiplier; not checked.
 
   /// Returns the rate of update `count`, from 1; a pure function. Before the first update: `first`.
   [[nodiscard]] DISTRIB_DECL auto at(std::uint64_t count) const noexcept -> float;
@@ -135,9 +136,9 @@ struct ExponentialDecay {
 /// `steps` is T_max and `last` is eta_min; but there the rate rises again after T_max. (Loshchilov and Hutter, 2017,
 /// without restarts. TensorFlow's CosineDecay also stays.)
 struct CosineDecay {
-  float first = 0.01F;
-  float last = 0.0F;
-  std::uint64_t steps = 1000;
+  float first = 0.01F;  ///< At the first update.
+  float last = 0.0F;  ///< After `steps` updates.
+  std::uint64_t steps = 1000;  ///< 0: the rate is always `last`.
 
   /// Returns the rate of update `count`, from 1; a pure function. Before the first update: `first`.
   [[nodiscard]] DISTRIB_DECL auto at(std::uint64_t count) const noexcept -> float;
@@ -193,7 +194,7 @@ inline constexpr bool is_choice_of<T, std::variant<Ts...>> = (std::same_as<T, Ts
 /// PyTorch's LinearLR with start_factor `start`, end_factor 1 and total_iters `steps`, in a SequentialLR with the
 /// milestone `steps`.
 struct WarmUp {
-  std::uint64_t steps = 1000;
+  std::uint64_t steps = 1000;  ///< Updates of the warm-up. 0: there is no warm-up.
   double start = 1.0 / 3;  ///< The first rate, as a multiple of the first rate of `then`.
   /// The schedule behind the warm-up: any of this header except another warm-up.
   detail::PlainSchedule then = Constant{};
@@ -217,7 +218,9 @@ struct WarmUp {
 /// constant rate) and from each schedule of this header.
 class LearningRate {
  public:
+  /// The constant rate 0.01.
   LearningRate() = default;
+  /// Makes a constant rate, or the rate of a schedule.
   LearningRate(float value) : schedule_{Constant{value}} {}  // NOLINT: implicit on purpose
   LearningRate(WarmUp schedule) : schedule_{std::move(schedule)} {}  // NOLINT
   template <class S>

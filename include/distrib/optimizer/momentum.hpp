@@ -23,11 +23,11 @@ inline namespace v0 {
 /// weight_decay, g + weight_decay * w stands for g; with its dampening, a = momentum * a + (1 - dampening) * g except at
 /// the first update, where a = g. A model of `Updater`.
 struct Momentum {
-  static constexpr std::string_view name = "momentum";
+  static constexpr std::string_view name = "momentum";  ///< Name of the updater in the text of a job.
 
-  LearningRate learning_rate = 0.01F;
-  float momentum = 0.9F;
-  bool use_nesterov = false;
+  LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
+  float momentum = 0.9F;  ///< Part of a that stays at an update.
+  bool use_nesterov = false;  ///< True: the other form of the step, as above.
   /// L2 regularization: weight_decay * w is added to the gradient first. In a table only rows with a gradient decay.
   float weight_decay = 0.0F;
   float dampening = 0.0F;  ///< Only without `use_nesterov`.
@@ -37,7 +37,9 @@ struct Momentum {
     return {Slot{.name = "Momentum", .initial = 0.0F}};
   }
 
-  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
+  /// Calls `field(key, self.member)` for each hyper-parameter, in the order of `describe()`. `key` is the name of the
+  /// hyper-parameter in that text. `self` is an object of this type: const to read its members, not const to set them.
+  /// Throws what `field` throws.
   static void fields(auto& self, auto& field) {
     field("learning_rate", self.learning_rate);
     field("momentum", self.momentum);
@@ -62,8 +64,8 @@ struct Momentum {
     else if (use_nesterov && dampening != 0.0F) ec = optimizer_errc::dampened_nesterov;
   }
 
-  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
-  /// length (not checked). See `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans must have the same
+  /// length (programmer error otherwise; asserted). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     visit(step, [&](const auto& factors) { detail::apply_factors(factors, gradient, from, to, slot_blocks); });

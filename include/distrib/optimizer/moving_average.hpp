@@ -28,8 +28,8 @@ struct MovingAverage {
   bool warm_up = false;  ///< For `with_moving_average`: n is given, and is the number of the update, from 1.
 
   /// Updates `averages` with `values`, element by element. `num_updates`: the global step, for a decay that grows up to
-  /// `decay`. Each operation is rounded by itself: same bits on every machine. Programmer error: spans of different
-  /// length.
+  /// `decay`. Each operation is rounded by itself: same bits on every machine. Both spans must have the same length
+  /// (programmer error otherwise; asserted).
   void update(std::span<float> averages, std::span<const float> values,
               std::optional<std::uint64_t> num_updates = {}) const noexcept {
     assert(averages.size() == values.size());

@@ -22,12 +22,12 @@ inline namespace v0 {
 /// slots: ms += (g * g - ms) * (1 - decay); mom = momentum * mom + learning_rate * g / sqrt(ms + epsilon); w -= mom.
 /// Epsilon is inside the root, and ms is 1 at first. A model of `Updater`.
 struct RMSProp {
-  static constexpr std::string_view name = "rmsprop";
+  static constexpr std::string_view name = "rmsprop";  ///< Name of the updater in the text of a job.
 
-  LearningRate learning_rate = 0.01F;
-  float decay = 0.9F;
-  float momentum = 0.0F;
-  float epsilon = 1e-10F;
+  LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
+  float decay = 0.9F;  ///< Part of ms that stays at an update.
+  float momentum = 0.0F;  ///< Part of mom that stays at an update.
+  float epsilon = 1e-10F;  ///< Added inside the root.
   /// L2 regularization: weight_decay * w is added to the gradient first. In a table only rows with a gradient decay.
   float weight_decay = 0.0F;
 
@@ -36,7 +36,9 @@ struct RMSProp {
     return {Slot{.name = "RMSProp", .initial = 1.0F}, Slot{.name = "RMSProp_1", .initial = 0.0F}};
   }
 
-  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
+  /// Calls `field(key, self.member)` for each hyper-parameter, in the order of `describe()`. `key` is the name of the
+  /// hyper-parameter in that text. `self` is an object of this type: const to read its members, not const to set them.
+  /// Throws what `field` throws.
   static void fields(auto& self, auto& field) {
     detail::rmsprop_fields(self, field);
     field.optional("weight_decay", self.weight_decay, 0.0F);
@@ -56,8 +58,8 @@ struct RMSProp {
     if (!(weight_decay >= 0.0F)) ec = optimizer_errc::negative;
   }
 
-  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
-  /// length (not checked). See `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans must have the same
+  /// length (programmer error otherwise; asserted). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     visit(step, [&](const auto& factors) { detail::apply_factors(factors, gradient, from, to, slot_blocks); });

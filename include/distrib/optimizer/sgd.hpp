@@ -20,16 +20,18 @@ inline namespace v0 {
 /// Gradient descent, as TensorFlow's GradientDescentOptimizer and PyTorch's SGD: w -= learning_rate * g, where g is the
 /// gradient and w the weight. PyTorch's weight_decay replaces g by g + weight_decay * w. A model of `Updater`.
 struct Sgd {
-  static constexpr std::string_view name = "sgd";
+  static constexpr std::string_view name = "sgd";  ///< Name of the updater in the text of a job.
 
-  LearningRate learning_rate = 0.01F;
+  LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
   /// L2 regularization: weight_decay * w is added to the gradient first. In a table only rows with a gradient decay.
   float weight_decay = 0.0F;
 
   /// Returns an empty array: no values are kept beside a variable.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 0> { return {}; }
 
-  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
+  /// Calls `field(key, self.member)` for each hyper-parameter, in the order of `describe()`. `key` is the name of the
+  /// hyper-parameter in that text. `self` is an object of this type: const to read its members, not const to set them.
+  /// Throws what `field` throws.
   static void fields(auto& self, auto& field) {
     field("learning_rate", self.learning_rate);
     field.optional("weight_decay", self.weight_decay, 0.0F);
@@ -47,8 +49,8 @@ struct Sgd {
     if (!(weight_decay >= 0.0F)) ec = optimizer_errc::negative;
   }
 
-  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
-  /// length (not checked). See `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans must have the same
+  /// length (programmer error otherwise; asserted). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     visit(step, [&](const auto& factors) { detail::apply_factors(factors, gradient, from, to, slot_blocks); });

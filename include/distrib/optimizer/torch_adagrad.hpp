@@ -24,9 +24,9 @@ inline namespace v0 {
 /// as with PyTorch's sparse gradients; there PyTorch refuses a weight decay, and here these rows decay. A model of
 /// `Updater`.
 struct TorchAdagrad {
-  static constexpr std::string_view name = "torch_adagrad";
+  static constexpr std::string_view name = "torch_adagrad";  ///< Name of the updater in the text of a job.
 
-  LearningRate learning_rate = 0.01F;
+  LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
   double rate_decay = 0;  ///< lr_decay: makes the rate smaller, beside its schedule. 0 or more.
   float weight_decay = 0.0F;  ///< 0 or more.
   float initial_accumulator_value = 0.0F;  ///< Initial value of a. 0 or more.
@@ -37,7 +37,9 @@ struct TorchAdagrad {
     return {Slot{.name = "sum", .initial = initial_accumulator_value}};
   }
 
-  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
+  /// Calls `field(key, self.member)` for each hyper-parameter, in the order of `describe()`. `key` is the name of the
+  /// hyper-parameter in that text. `self` is an object of this type: const to read its members, not const to set them.
+  /// Throws what `field` throws.
   static void fields(auto& self, auto& field) {
     field("learning_rate", self.learning_rate);
     field("rate_decay", self.rate_decay);
@@ -63,8 +65,8 @@ struct TorchAdagrad {
     else if (!(initial_accumulator_value + epsilon > 0.0F)) ec = optimizer_errc::accumulator_not_positive;
   }
 
-  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
-  /// length (not checked). See `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans must have the same
+  /// length (programmer error otherwise; asserted). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);

@@ -30,22 +30,25 @@ inline namespace v0 {
 /// Elements are computed in float, in this order. The factors of an update are computed in double, then rounded to
 /// float.
 struct TorchAdam {
-  static constexpr std::string_view name = "torch_adam";
+  static constexpr std::string_view name = "torch_adam";  ///< Name of the updater in the text of a job.
+  /// True: a step changes every row of a table, so a table cannot have this updater.
   static constexpr bool updates_every_row = true;
 
-  LearningRate learning_rate = 0.001F;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  float epsilon = 1e-8F;
+  LearningRate learning_rate = 0.001F;  ///< A number, or a schedule by the number of the update.
+  double beta1 = 0.9;  ///< Part of m that stays at an update; from 0 to below 1.
+  double beta2 = 0.999;  ///< Part of v that stays at an update; from 0 to below 1.
+  float epsilon = 1e-8F;  ///< Added to the corrected root of v. 0 or more.
   float weight_decay = 0.0F;  ///< 0 or more.
-  bool decoupled_weight_decay = false;
+  bool decoupled_weight_decay = false;  ///< False: as PyTorch's Adam. True: as its AdamW.
 
   /// Returns the values kept beside each variable, with PyTorch's names.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 2> {
     return {Slot{.name = "exp_avg", .initial = 0.0F}, Slot{.name = "exp_avg_sq", .initial = 0.0F}};
   }
 
-  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
+  /// Calls `field(key, self.member)` for each hyper-parameter, in the order of `describe()`. `key` is the name of the
+  /// hyper-parameter in that text. `self` is an object of this type: const to read its members, not const to set them.
+  /// Throws what `field` throws.
   static void fields(auto& self, auto& field) {
     field("learning_rate", self.learning_rate);
     field("beta1", self.beta1);
@@ -69,8 +72,8 @@ struct TorchAdam {
     if (!(epsilon >= 0.0F && weight_decay >= 0.0F)) ec = optimizer_errc::negative;
   }
 
-  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
-  /// length (not checked). See `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans must have the same
+  /// length (programmer error otherwise; asserted). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);

@@ -24,20 +24,22 @@ inline namespace v0 {
 /// The differences to `RMSProp`: epsilon is outside the root, ms is 0 at first, and the rate is not part of mom, so a
 /// change of the rate acts at once. In a table only rows with a gradient change. A model of `Updater`.
 struct TorchRMSProp {
-  static constexpr std::string_view name = "torch_rmsprop";
+  static constexpr std::string_view name = "torch_rmsprop";  ///< Name of the updater in the text of a job.
 
-  LearningRate learning_rate = 0.01F;
-  double decay = 0.99;
-  float epsilon = 1e-8F;
+  LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
+  double decay = 0.99;  ///< Part of ms that stays at an update.
+  float epsilon = 1e-8F;  ///< Added to the root of ms. 0 or more.
   float weight_decay = 0.0F;  ///< 0 or more.
-  float momentum = 0.0F;
+  float momentum = 0.0F;  ///< Part of mom that stays at an update.
 
   /// Returns the values kept beside each variable, with PyTorch's names.
   [[nodiscard]] static constexpr auto slots() noexcept -> std::array<Slot, 2> {
     return {Slot{.name = "square_avg", .initial = 0.0F}, Slot{.name = "momentum_buffer", .initial = 0.0F}};
   }
 
-  /// Calls `field(key, member)` for each hyper-parameter, in the order of `describe()`.
+  /// Calls `field(key, self.member)` for each hyper-parameter, in the order of `describe()`. `key` is the name of the
+  /// hyper-parameter in that text. `self` is an object of this type: const to read its members, not const to set them.
+  /// Throws what `field` throws.
   static void fields(auto& self, auto& field) {
     field("learning_rate", self.learning_rate);
     field("decay", self.decay);
@@ -59,8 +61,8 @@ struct TorchRMSProp {
     if (!(epsilon >= 0.0F && weight_decay >= 0.0F)) ec = optimizer_errc::negative;
   }
 
-  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans have the same
-  /// length (not checked). See `Updater`.
+  /// Writes to `to` what `from` becomes by `gradient`, and changes `slot_blocks` in place. All spans must have the same
+  /// length (programmer error otherwise; asserted). See `Updater`.
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const noexcept {
     detail::apply_factors(factors(step), gradient, from, to, slot_blocks);

@@ -37,8 +37,8 @@ struct UpdateStep {
 /// Rows of a table that are updated in place. Each row is one piece of memory, [weights | slot 0 | slot 1 ...], with
 /// `dim` floats in each part. No row occurs twice.
 struct RowBatch {
-  std::size_t dim = 0;
-  std::span<float* const> rows{};
+  std::size_t dim = 0;  ///< Number of weights of a row.
+  std::span<float* const> rows{};  ///< The rows; each pointer is to its first weight.
   std::span<const float> gradients{};  ///< `dim` elements for each row, in the order of `rows`.
 };
 

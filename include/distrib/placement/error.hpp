@@ -20,8 +20,10 @@ namespace detail {
 inline constexpr ErrorText placement_texts[] = {
     {placement_errc::no_such_task, failure::not_found,
      "the strategy returned a task that does not exist: it must return a number below num_tasks"},
-    {placement_errc::wrong_number_of_weights, failure::mismatch, "one weight for each task is needed"},
-    {placement_errc::zero_weight, failure::invalid_argument, "a weight must be at least 1"},
+    {placement_errc::wrong_number_of_weights, failure::mismatch,
+     "one weight for each task is needed: give as many weights as there are tasks"},
+    {placement_errc::zero_weight, failure::invalid_argument,
+     "a weight must be at least 1: raise it, or remove the task from the cluster"},
 };
 
 /// Returns the category "distrib.placement".

@@ -21,6 +21,7 @@ template <class F>
            std::integral<std::invoke_result_t<F&, const PlacementRequest&, std::uint32_t>>
 class FunctionStrategy {
  public:
+  /// Makes the strategy that calls `function(request, num_tasks)`.
   explicit FunctionStrategy(F function) : function_{std::move(function)} {}
 
   /// Returns the function's result, or `num_tasks`, which the caller refuses, if that is no task.

@@ -18,6 +18,7 @@ inline namespace v0 {
 struct ByteSizeLoad {
   std::size_t bytes_per_string = 0;  ///< Assumed size of an element of type string; TensorFlow 1 used 8.
 
+  /// Returns the size of the variable in bytes.
   [[nodiscard]] auto operator()(const PlacementRequest& request) const noexcept -> double {
     const std::size_t bytes = request.dtype == DType::string ? bytes_per_string : size_bytes(request.dtype);
     return static_cast<double>(request.shape.elements()) * static_cast<double>(bytes);
@@ -32,6 +33,7 @@ namespace detail {
 
 /// Measures every variable as 1.
 struct UnitLoad {
+  /// Returns 1.
   [[nodiscard]] auto operator()(const PlacementRequest&) const noexcept -> double { return 1; }
   [[nodiscard]] auto operator==(const UnitLoad&) const -> bool = default;
 };
@@ -49,11 +51,14 @@ template <class Load>
   requires std::invocable<Load&, const PlacementRequest&>
 class GreedyLoadBalancingStrategy {
  public:
+  /// `load`: measures a variable. `weights`: how much each task can take, one number for each task; empty: all the
+  /// same. `place` checks the weights.
   explicit GreedyLoadBalancingStrategy(Load load, std::vector<std::uint32_t> weights = {})
       : load_{std::move(load)}, weights_{std::move(weights)} {}
 
-  /// Returns the task for the next variable. Throws `placement_errc::wrong_number_of_weights`,
-  /// `placement_errc::zero_weight`.
+  /// Returns the task for the next variable, and adds the variable's load to that task. Throws `std::system_error` with
+  /// `placement_errc::wrong_number_of_weights` if there are weights, but not one for each of `num_tasks` tasks, or with
+  /// `zero_weight` if a weight is 0.
   [[nodiscard]] auto place(const PlacementRequest& request, std::uint32_t num_tasks) -> std::uint32_t {
     detail::check_weights(weights_, num_tasks);
     loads_.resize(num_tasks);

@@ -28,7 +28,8 @@ struct RandomStrategy {
   }
 
   /// Returns the task for a variable. With weights the modulus is their sum, and each task has as many of the
-  /// remainders as its weight. Throws `placement_errc::wrong_number_of_weights`, `placement_errc::zero_weight`.
+  /// remainders as its weight. Throws `std::system_error` with `placement_errc::wrong_number_of_weights` if there are
+  /// weights, but not one for each of `num_tasks` tasks, or with `zero_weight` if a weight is 0.
   [[nodiscard]] DISTRIB_DECL auto place(const PlacementRequest& request, std::uint32_t num_tasks) const
       -> std::uint32_t;
 

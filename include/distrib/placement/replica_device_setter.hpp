@@ -23,9 +23,9 @@ inline namespace v0 {
 /// An operation that needs a device.
 struct OpRequest {
   std::string_view op = "VarHandleOp";  ///< Type of the operation, as TensorFlow names it.
-  std::string_view name{};
-  DType dtype = DType::float32;
-  Shape shape{};
+  std::string_view name{};  ///< Name of the operation.
+  DType dtype = DType::float32;  ///< Element type of its result; used for variables only.
+  Shape shape{};  ///< Shape of its result; used for variables only.
   std::string_view device{};  ///< The device that the operation itself requests; "": none. Its fields have priority.
 };
 
@@ -98,7 +98,10 @@ template <PlacementStrategy S> class ReplicaDeviceSetter {
     return to_string(device.merged_with(current));
   }
 
-  /// Returns the ps task of a variable, chosen by the strategy. So the setter is itself a `PlacementStrategy`.
+  /// Returns what `place` of the strategy returns for these arguments: the ps task of a variable, below `num_tasks`
+  /// (not checked). Changes the state of the strategy as that call does, and throws what it throws. The options of the
+  /// setter have no effect here: `num_tasks`, at least 1, is the number of ps tasks, and in a ps job with gaps the
+  /// result is not translated to an index. Because it has this function, the setter is itself a `PlacementStrategy`.
   [[nodiscard]] auto place(const PlacementRequest& request, std::uint32_t num_tasks) -> std::uint32_t {
     return strategy_.place(request, num_tasks);
   }
@@ -145,7 +148,8 @@ template <PlacementStrategy S> class ReplicaDeviceSetter {
 
 /// Makes a `ReplicaDeviceSetter`. Every process must pass the same variables to its setter, in the same order.
 ///
-/// Errors: throws `cluster_errc::bad_device`.
+/// Errors: throws `std::system_error` with `cluster_errc::bad_device` if `ps_device` or `worker_device` in `options` is
+/// no device.
 template <PlacementStrategy S = RoundRobinStrategy>
 [[nodiscard]] auto replica_device_setter(ReplicaDeviceSetterOptions options, S strategy = {})
     -> ReplicaDeviceSetter<S> {

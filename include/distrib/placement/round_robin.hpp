@@ -12,6 +12,8 @@ inline namespace v0 {
 /// tasks of different size see `unit_load`.
 class RoundRobinStrategy {
  public:
+  /// Returns the task after the one of the last call, first task 0, and task 0 again after the last one. `num_tasks`
+  /// must not be 0 (not checked).
   [[nodiscard]] auto place(const PlacementRequest&, std::uint32_t num_tasks) noexcept -> std::uint32_t {
     const std::uint32_t task = next_ % num_tasks;
     next_ = task + 1;

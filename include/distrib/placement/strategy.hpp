@@ -14,7 +14,7 @@ inline namespace v0 {
 /// A variable to place, or one part of a variable that was divided.
 struct PlacementRequest {
   std::string_view name{};  ///< "hidden/weights", "hidden/weights/part_1".
-  DType dtype = DType::float32;
+  DType dtype = DType::float32;  ///< Element type.
   Shape shape{};  ///< Shape of the variable or part.
 };
 

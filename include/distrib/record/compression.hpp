@@ -32,7 +32,7 @@ struct DeflateOptions {
   int level = -1;  ///< -1 .. 9; -1: the compressor chooses.
   int memory_level = 9;  ///< 1 .. 9. TensorFlow calls it mem_level.
   int window_bits = 15;  ///< 9 .. 15, both for gzip and for zlib: TensorFlow's 31 for gzip is 15 here.
-  Strategy strategy = Strategy::standard;
+  Strategy strategy = Strategy::standard;  ///< How it looks for repetitions.
   /// What a writer does after each record: `none` or `sync`. `finish` is refused with
   /// `record_errc::bad_deflate_option`.
   Flush flush = Flush::none;

@@ -20,7 +20,7 @@ struct DamagePolicy {
     salvage,
   };
 
-  OnDamage action = OnDamage::stop;
+  OnDamage action = OnDamage::stop;  ///< The reaction to damage.
   /// Most ranges that may be lost; one more, and the reader fails with `record_errc::too_much_damage`.
   std::uint64_t max_ranges = 1000;
   /// Most bytes that may be lost; with more, the reader fails in the same way.

@@ -56,8 +56,10 @@ struct OpenIndexOptions {
 };
 
 /// Returns the index of `path`: the one kept beside it if it fits the file, which takes one read of 8 bytes a record;
-/// otherwise one built from the headers. Fails as the constructor of `RecordIndex` does: `to` then says what and where,
-/// and the index is empty.
+/// otherwise one built from the headers.
+///
+/// Errors: `record_errc::compressed`, `not_regular`, `corrupt_length`, `truncated_header`, `truncated_payload`, or the
+/// system's reason; `to` names file, record and offset, and the index is empty. Success clears `to`.
 [[nodiscard]] DISTRIB_DECL auto open_index(const std::string& path, const OpenIndexOptions& options, ErrorRef to)
     -> RecordIndex;
 

@@ -68,8 +68,11 @@ class RecordIndex {
     return offsets_[i + 1] - offsets_[i] - record_frame_bytes;
   }
 
-  /// Returns record `i`; header and payload are verified. Throws `std::system_error` naming file, record and offset:
-  /// `record_errc::corrupt_payload`, `corrupt_length` or `no_such_record`.
+  /// Returns record `i`, counted from 0, and verifies the checksums of its header and payload.
+  ///
+  /// Errors: throws `std::system_error` naming file, record and offset: `record_errc::no_such_record` if `i` is not
+  /// below `size()`; `corrupt_length` if the header is damaged, or has another length than the index; `corrupt_payload`
+  /// if the payload is damaged.
   [[nodiscard]] auto at(std::size_t i) const -> Record {
     std::error_code ec;
     const Record record = at(i, ec);
@@ -77,7 +80,7 @@ class RecordIndex {
     return record;
   }
 
-  /// This overload sets `ec` on failure instead of throwing, and returns an empty record.
+  /// This overload sets `ec` instead of throwing; success clears it. After a failure the record is empty.
   [[nodiscard]] auto at(std::size_t i, std::error_code& ec) const noexcept -> Record {
     ec.clear();
     if (i >= size()) {

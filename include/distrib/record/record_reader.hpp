@@ -63,10 +63,11 @@ struct RecordReaderOptions {
     ignore_like_hadoop,
   };
 
+  /// What happens if the file ends inside the header of a record.
   TruncatedHeader truncated_header = TruncatedHeader::report;
-  FileAccess access = FileAccess::automatic;
-  Checksums checksums = Checksums::verify;
-  DamagePolicy damage{};
+  FileAccess access = FileAccess::automatic;  ///< How a local file is read.
+  Checksums checksums = Checksums::verify;  ///< Which checksums are verified.
+  DamagePolicy damage{};  ///< What happens at damage.
   /// If set: how the file must be compressed. With `none` the file is read as plain, whatever it holds, so that
   /// compressed data fails with `corrupt_length`. With another value a file that is not empty and is compressed in
   /// another way, or not at all, fails with `corrupt_compression`, as in TensorFlow.
@@ -171,6 +172,7 @@ template <Inflates I = Inflater> class BasicRecordReader {
 
   /// Returns the remaining records as an input range. Trap: begin() reads a record, so call it only once.
   [[nodiscard]] auto begin() -> Iterator { return Iterator{*this}; }
+  /// Returns the end of the range.
   [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
 
  private:

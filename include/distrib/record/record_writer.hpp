@@ -39,7 +39,7 @@ struct RecordWriterOptions {
   /// be longer. TensorFlow has two such buffers, one before the compressor and one after it; here nothing waits before
   /// the compressor.
   std::size_t buffer_bytes = 256 << 10;
-  /// Size of the members into which a gzip file is cut (see `GzipMembers`): a member ends with the first record that
+  /// Size of the members into which a gzip file is cut: a member ends with the first record that
   /// brings it to this many bytes before compression, and is kept in memory until then. Readers can inflate members in
   /// parallel, count records without inflating, and continue after damage; 1 MiB makes the file a thousandth larger. 0:
   /// one ordinary member, for readers that do not accept several. No effect without gzip.

@@ -31,9 +31,10 @@ inline namespace v0 {
 /// this fails for one of them, that file and the files renamed before it are removed; older files that had these names
 /// are then lost.)
 ///
-/// Errors (set in `ec`, or thrown as `std::system_error` by the overload without `ec`), options and the destructor are
-/// as with `RecordWriter`, and `rename_on_close` is always set: a writer that is destroyed before `close()` leaves no
-/// file. Each shard needs the memory and the open file of a `RecordWriter`. Movable.
+/// Errors: set in `ec`, or thrown as `std::system_error` by the overload without `ec`. The first failure is final:
+/// every later call reports it again, and `error()` names the file and the record. The options are those of
+/// `RecordWriter`, but `rename_on_close` is always set: a writer that is destroyed before `close()` leaves no file.
+/// Each shard needs the memory and the open file of a `RecordWriter`. Movable.
 ///
 /// Threads: one at a time.
 template <Deflates D = Deflater> class BasicShardedRecordWriter {
@@ -54,7 +55,11 @@ template <Deflates D = Deflater> class BasicShardedRecordWriter {
     ec = error_.code;
   }
 
-  /// Adds a record to the next shard in turn: of n shards, record i of these calls goes to shard i mod n.
+  /// Adds a record with these bytes, which may change after the call, to the next shard in turn: call i of `append`,
+  /// from 0, goes to shard i mod n of n shards. Records of `append_to` do not count.
+  ///
+  /// Errors: the system's reason if the file cannot be written; `record_errc::closed` after `close()`. Success clears
+  /// `ec`.
   void append(ByteView payload) {
     std::error_code ec;
     append(payload, ec);

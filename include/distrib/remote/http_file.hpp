@@ -84,12 +84,14 @@ using HttpFile = RemoteFile<detail::HttpFetch>;
 /// about records name a URL without its query. A value. Made by `http_files`.
 class HttpFiles {
  public:
+  /// For `http_files`, which makes it. Contacts no server.
   explicit HttpFiles(std::vector<std::string> urls, HttpReadOptions options = {})
       : urls_{std::move(urls)}, options_{std::move(options)} {}
 
   /// Returns the first URL without its query; "no URL" if there is none.
   [[nodiscard]] auto name() const -> std::string { return urls_.empty() ? "no URL" : detail::shown_url(urls_.front()); }
-  /// Returns the URLs. Sends no request. Sets `error` to `http_errc::bad_url` if there are none.
+  /// Returns the URLs that `http_files` was given, whole and in that order. Sends no request and does not check the
+  /// URLs. Clears `error`; if there is no URL, returns an empty list and sets `error` to `http_errc::bad_url`.
   [[nodiscard]] auto find(Error& error) const -> std::vector<std::string> {
     error = {};
     if (urls_.empty()) error = {http_errc::bad_url, "no URL was given"};

@@ -53,8 +53,8 @@ struct HttpUrl {
   }
 
   /// Returns the URL to which `location`, a header of an answer from this URL, leads. `location` may be a whole URL or
-  /// relative to this one; parts "." and ".." of a path stay as they are. Errors as in `parse`; an empty `location` is
-  /// an error.
+  /// relative to this one; parts "." and ".." of a path stay as they are. Errors: `ec` is `http_errc::bad_url` if
+  /// `location` is empty, or leads to no URL that `parse` takes; the result is then empty.
   [[nodiscard]] auto resolve(std::string_view location, std::error_code& ec) const -> HttpUrl;
 };
 

@@ -30,6 +30,7 @@ inline namespace v0 {
 /// out subdirectories and names that begin with "_" or "." or end in ".crc".
 class WebHdfsFiles {
  public:
+  /// For `webhdfs`, which makes it. Contacts no server.
   WebHdfsFiles(std::vector<std::string> urls, WebHdfsOptions options)
       : urls_{std::move(urls)}, options_{std::move(options)} {}
 

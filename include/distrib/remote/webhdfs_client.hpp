@@ -48,6 +48,7 @@ class WebHdfsClient {
   WebHdfsClient(WebHdfsLocation location, WebHdfsOptions options)
       : options_{std::move(options)}, location_{std::move(location)}, http_{options_.http} {}
 
+  /// Returns where the file system is, as the constructor was given it.
   [[nodiscard]] auto location() const noexcept -> const WebHdfsLocation& { return location_; }
 
   /// Returns the status of the file or directory `path`.

@@ -34,10 +34,13 @@ template <RpcMethod M, class Connection> class CallFromAnywhere;
 /// as the call, or the pointer must keep it alive.
 template <detail::RpcMethod M, class Connection> class Call {
  public:
+  /// Makes the handle of the call that `event`, a request, reports. Keeps the view `event.metadata`.
   Call(Connection connection, const ServerEvent& event)
       : connection_{std::move(connection)}, id_{event.call}, deadline_{event.deadline}, metadata_{event.metadata} {}
 
+  /// Returns the id of the call on its connection.
   [[nodiscard]] auto id() const noexcept -> std::uint64_t { return id_; }
+  /// Returns the connection through which the call is answered.
   [[nodiscard]] auto connection() const noexcept -> const Connection& { return connection_; }
 
   /// Returns when the client stops waiting for the answer; empty if it waits without a deadline.

@@ -48,6 +48,7 @@ template <detail::StreamMethod M, class Client> class ClientStream {
     if (state_) cancel();
   }
 
+  /// Returns the executor of the client. Only its thread may use the stream.
   [[nodiscard]] auto get_executor() const noexcept { return client_->get_executor(); }
 
   /// Reads the next item; completes with `StreamReadSignature<typename M::Reply>`.
@@ -59,7 +60,7 @@ template <detail::StreamMethod M, class Client> class ClientStream {
         [client = client_, state = state_](auto handler) { state->read(std::move(handler)); }, token);
   }
 
-  /// Sends an item. Completes with `StreamWriteSignature` when the item is queued for sending; waits before if the
+  /// Sends an item. Completes with `void(std::error_code)` when the item is queued for sending; waits before if the
   /// server has granted no credit.
   ///
   /// Errors: if the call is over, the error with which it ended, or `rpc_errc::closed` if it ended without one;

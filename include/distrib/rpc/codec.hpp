@@ -25,14 +25,14 @@ inline namespace v0 {
 
 /// A received message. `head` and `body` are valid while the message is decoded; a body with an owner stays valid.
 struct MessageReceived {
-  ByteView head;
-  FrameBody body;
+  ByteView head;  ///< What `encode` wrote to its `head`.
+  FrameBody body;  ///< What `encode` returned; empty: there was no body.
   std::uint32_t body_checksum = 0;  ///< CRC-32C of the body; it was verified.
 };
 
 /// The body of a message that is sent beside its head. A body without an owner must live until the core has copied it.
 struct MessageBody {
-  FrameBody body;
+  FrameBody body;  ///< The bytes; empty: there is no body.
   std::optional<std::uint32_t> checksum = std::nullopt;  ///< CRC-32C of the body if it is known.
 };
 
@@ -59,10 +59,13 @@ template <class T> struct RpcCodec;
 template <class T>
   requires std::is_trivially_copyable_v<T>
 struct PlainCodec {
+  /// Appends the bytes of `value` to `head`. Returns an empty body.
   static auto encode(const T& value, WireWriter& head) -> MessageBody {
     head.raw(detail::bytes_of(value));
     return {};
   }
+  /// Copies the bytes into `value`. Returns false, and leaves `value` unchanged, if their number is not the size of
+  /// `T`, or if there is a body.
   static auto decode(const MessageReceived& received, T& value) noexcept -> bool {
     if (received.head.size() != sizeof(T) || !received.body.empty()) return false;
     std::memcpy(&value, received.head.data(), sizeof(T));

@@ -46,7 +46,9 @@ enum class rpc_errc {
   unknown_method,
   /// A request, reply or item cannot be decoded as its method requires. Build both ends from the same release.
   bad_message,
-  unknown_service,  ///< The client asked for a service that the server does not have. Check the number of shards.
+  /// The client asked for a service that the server does not have; for a parameter server, for a shard. Start all tasks
+  /// of a job with the same number of shards, or ask for a service below `RpcServerOptions::services`.
+  unknown_service,
   not_sent,  ///< The connection ended before the call was sent; it was not carried out. Retry.
   /// Client and server do not have the same shared secret. Give every task of the job the same one, or none.
   unauthorized,
@@ -79,7 +81,9 @@ inline constexpr ErrorText rpc_texts[] = {
     {rpc_errc::unknown_method, failure::unsupported,
      "the server has no such method: build both ends from the same release"},
     {rpc_errc::bad_message, failure::corrupt, "the message cannot be decoded: build both ends from the same release"},
-    {rpc_errc::unknown_service, failure::not_found, "the server has no such service: check the number of shards"},
+    {rpc_errc::unknown_service, failure::not_found,
+     "the server has no such service: for a shard, start all tasks of the job with the same number of shards; "
+     "otherwise ask for a service below RpcServerOptions::services"},
     {rpc_errc::not_sent, failure::unavailable,
      "the connection ended before the call was sent: the call was not carried out, so repeat it"},
     {rpc_errc::unauthorized, failure::mismatch,

@@ -15,6 +15,7 @@ inline namespace v0 {
 /// A value.
 class FrameBody {
  public:
+  /// An empty body.
   FrameBody() = default;
   FrameBody(std::nullptr_t) noexcept {}
   /// Shares the bytes of `owner`; null: empty.

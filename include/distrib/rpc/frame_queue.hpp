@@ -38,6 +38,7 @@ struct FrameHead {
 /// Threads: one at a time.
 class FrameQueue {
  public:
+  /// An empty queue.
   FrameQueue() = default;
 
   /// Adds a frame, with the lengths of `head` and `body` instead of those in `header`.

@@ -52,6 +52,7 @@ class LatencyHistogram {
   /// fraction `q` of all durations, and at least one. `q` is limited to 0..1. Returns 0 if there are no durations.
   [[nodiscard]] DISTRIB_DECL auto quantile(double q) const noexcept -> std::chrono::nanoseconds;
 
+  /// Adds the counts of `other`, as if its calls had been counted here.
   DISTRIB_DECL auto operator+=(const LatencyHistogram& other) noexcept -> LatencyHistogram&;
   [[nodiscard]] auto operator==(const LatencyHistogram&) const -> bool = default;
 

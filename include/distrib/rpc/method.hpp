@@ -16,7 +16,9 @@ inline namespace v0 {
 
 /// A request or reply without content.
 struct Empty {
+  /// Writes nothing.
   void encode(WireWriter&) const {}
+  /// Returns true for any bytes: a newer sender may have fields that this program does not know.
   [[nodiscard]] auto decode(ByteView) const -> bool { return true; }
 };
 
@@ -39,7 +41,7 @@ template <FixedString Name, class RequestType, class ReplyType> struct Method {
       "struct distrib::RpcCodec<It> : distrib::PlainCodec<It> {}; before the method");
   using Request = RequestType;
   using Reply = ReplyType;
-  static constexpr std::string_view name = Name.view();
+  static constexpr std::string_view name = Name.view();  ///< Name of the method, as in metrics and error texts.
   static constexpr std::uint32_t id = method_id(Name.view());  ///< Identifies the method in a frame.
   static constexpr bool streams_requests = false;  ///< True: the client sends any number of requests, then an end.
   static constexpr bool streams_replies = false;  ///< True: the server sends any number of replies, then an end.
@@ -48,20 +50,20 @@ template <FixedString Name, class RequestType, class ReplyType> struct Method {
 /// A method whose server answers one request with any number of items and then an end.
 template <FixedString Name, class RequestType, class ItemType>
 struct StreamingMethod : Method<Name, RequestType, ItemType> {
-  static constexpr bool streams_replies = true;
+  static constexpr bool streams_replies = true;  ///< The server sends any number of replies, then an end.
 };
 
 /// A method whose client sends any number of items and then an end, and gets one reply.
 template <FixedString Name, class ItemType, class ReplyType>
 struct ClientStreamingMethod : Method<Name, ItemType, ReplyType> {
-  static constexpr bool streams_requests = true;
+  static constexpr bool streams_requests = true;  ///< The client sends any number of requests, then an end.
 };
 
 /// A method with items in both directions. The directions are independent of each other.
 template <FixedString Name, class ItemType, class ReplyItemType>
 struct BidirectionalMethod : Method<Name, ItemType, ReplyItemType> {
-  static constexpr bool streams_requests = true;
-  static constexpr bool streams_replies = true;
+  static constexpr bool streams_requests = true;  ///< The client sends any number of requests, then an end.
+  static constexpr bool streams_replies = true;  ///< The server sends any number of replies, then an end.
 };
 
 namespace detail {

@@ -13,8 +13,8 @@ struct RetryOptions {
   double per_success = 0.1;    ///< Number of tokens that each call adds that is answered without an error.
 };
 
-/// Pauses between attempts that fail. Each pause is a random time between half of its length and all of it; see
-/// `Backoff`.
+/// Pauses between attempts that fail. Each pause is a random time between half of its length and all of it, and
+/// counts from the beginning of the attempt that failed.
 struct BackoffOptions {
   /// Length of the first pause, at least 1 ms. Each further pause is twice as long.
   std::chrono::milliseconds first{50};

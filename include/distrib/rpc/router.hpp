@@ -45,7 +45,7 @@ template <RpcMethod M, class Handler> struct Route {
 ///   `handler(stream)`, with a `ServerStream<M, Connection>`. A handler of `(request, call)` is possible too if only
 ///   the server streams: it sends items by `Call::item`, and credit is then reported as other events are (see
 ///   `RpcServer`);
-/// - each of these as a coroutine, which returns `asio::awaitable`: see `HandlerResult`.
+/// - each of these as a coroutine, which returns `asio::awaitable`. Trap: it must take its parameters by value.
 ///
 /// Errors: an exception of the handler fails the call. If it is not a `std::system_error`, it also leaves the context's
 /// `run()`.
@@ -102,7 +102,9 @@ template <class... Routes> class Router {
     if (!known) connection->fail(event.call, rpc_errc::unknown_method);
   }
 
-  /// True if large request bodies of the method (by its id) are wanted in chunks.
+  /// True if the method with the id `method` has a route made by `on_chunks`: its handler then gets a request body of
+  /// more than 4 KiB in chunks, while the body arrives. False for other methods, and for an id that no route has. May
+  /// be called on any thread.
   static constexpr auto takes_chunks([[maybe_unused]] std::uint32_t method) -> bool {
     return ((Routes::takes_chunks && method == Routes::MethodType::id) || ...);
   }

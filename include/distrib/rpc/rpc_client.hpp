@@ -48,10 +48,14 @@ struct CallOptions {
   /// begins. It must live until the call completes or the client is destroyed.
   std::string* error_text = nullptr;
 
+  /// Sets no member.
   CallOptions() = default;
+  /// Sets no deadline.
   CallOptions(std::nullopt_t) noexcept {}
+  /// Sets the deadline, rounded up to milliseconds. More than a century counts as a century.
   template <class Rep, class Period>
   CallOptions(std::chrono::duration<Rep, Period> time) noexcept : within{detail::bounded_time(time)} {}
+  /// Sets all members, in their order.
   CallOptions(std::optional<std::chrono::milliseconds> time, std::string text, std::string* say = nullptr)
       : within{time}, metadata{std::move(text)}, error_text{say} {}
 };
@@ -89,6 +93,7 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
     if (state_) state_->end();
   }
 
+  /// Returns the executor of the connection. Only its thread may use the client.
   [[nodiscard]] auto get_executor() const noexcept -> Executor { return state_->executor; }
 
   /// Accepts no more calls. The connection ends when the calls in flight have ended; then `closed` is called.

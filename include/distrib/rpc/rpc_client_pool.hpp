@@ -50,7 +50,7 @@ struct RpcClientPoolOptions {
   /// Time for one attempt to connect, from resolving the name to the server's greeting.
   std::chrono::milliseconds longest_try{5'000};
   BackoffOptions backoff;  ///< Pauses between attempts.
-  RetryOptions retry;  ///< How often failed calls are repeated; see `RetryPolicy`.
+  RetryOptions retry;  ///< How often failed calls are repeated.
   /// Seed of the random part of the pauses; empty: the clock. Clients of one server need different seeds.
   std::optional<std::uint64_t> seed = std::nullopt;
   /// Receives `Event::Kind::connected`, `lost`, and `waiting` (an attempt failed, another follows), with the address in
@@ -72,9 +72,10 @@ struct RpcClientPoolOptions {
 /// - with `rpc_errc::bad_message` if the codec of its request throws; the exception leaves the context's `run()`;
 /// - when the pool is destroyed: with `rpc_errc::closed` if it waits, with `lost` or `not_sent` if it is in flight.
 ///
-/// A failed call is repeated within its deadline where `RetryPolicy` allows it. An attempt that ended with `lost` or
-/// `silent` may have been carried out. If a later attempt was not, the call fails with the code of the earlier one: so
-/// `not_sent` and `closed` mean that the call was not carried out at all.
+/// A failed call is repeated within its deadline as `RpcClientPoolOptions::retry` allows: after `not_sent` and `closed`
+/// always, after `lost` and `silent` only if the method is idempotent, and otherwise never. An attempt that ended with
+/// `lost` or `silent` may have been carried out. If a later attempt was not, the call fails with the code of the
+/// earlier one: so `not_sent` and `closed` mean that the call was not carried out at all.
 ///
 /// Connections are TCP, or of the type that another `ConnectorType` makes: `BasicRpcClientPool{executor, address,
 /// options, TlsConnect{context}}` speaks TLS (`net/tls/tls_connect.hpp`); the handshake is part of each attempt. The
@@ -116,6 +117,7 @@ class BasicRpcClientPool {
     if (state_) state_->end();
   }
 
+  /// Returns the executor of the pool, on which its connections run.
   [[nodiscard]] auto get_executor() const noexcept -> Executor { return state_->executor; }
 
   /// Returns the number of connections that accept calls now.

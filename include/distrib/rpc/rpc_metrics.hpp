@@ -20,8 +20,8 @@ inline namespace v0 {
 
 /// The counters of one method. A value: plain numbers.
 struct MethodMetrics {
-  std::uint64_t started = 0;
-  std::uint64_t ended = 0;
+  std::uint64_t started = 0;  ///< Number of calls that have begun.
+  std::uint64_t ended = 0;  ///< Number of calls that have ended, also with an error.
   std::uint64_t request_bytes = 0;  ///< Sum over all calls that have ended.
   std::uint64_t reply_bytes = 0;  ///< Sum over all calls that have ended.
   /// How many calls have ended: index 0 without an error, index `failure` with an error of this condition
@@ -39,6 +39,7 @@ struct MethodMetrics {
     return outcomes[static_cast<std::size_t>(condition)];
   }
 
+  /// Adds each number of `other` to the same number here.
   DISTRIB_DECL auto operator+=(const MethodMetrics& other) noexcept -> MethodMetrics&;
   [[nodiscard]] auto operator==(const MethodMetrics&) const -> bool = default;
 };
@@ -74,6 +75,7 @@ template <detail::RpcMethod... Methods> class RpcMetrics {
   /// allowed (not checked).
   [[nodiscard]] auto operator[](std::size_t i) const noexcept -> const MethodMetrics& { return counts_[i]; }
 
+  /// Adds the counters of `other`, method by method.
   auto operator+=(const RpcMetrics& other) noexcept -> RpcMetrics& {
     for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
     return *this;
@@ -82,6 +84,8 @@ template <detail::RpcMethod... Methods> class RpcMetrics {
 
   // --- CallObserver ---
 
+  /// Count a call that begins, and one that ends, under its method. A method that is not among `Methods` counts as
+  /// "other".
   void started(const ObservedCall& call) noexcept { ++counts_[index(call.method)].started; }
   void ended(const ObservedCall& call, const std::error_code& code) noexcept {
     MethodMetrics& counts = counts_[index(call.method)];

@@ -14,7 +14,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A function that returns true if large request bodies of a method (by its id) are wanted in chunks.
+/// A function that gets the id of a method, and returns true if the server shall pass on request bodies of more than 4
+/// KiB of that method in chunks, while they arrive: see `Router::takes_chunks`.
 using TakesChunks = bool (*)(std::uint32_t method);
 
 /// What the connections of a server on one thread share: the options, and the sum of the resources that they use.
@@ -46,7 +47,8 @@ class BudgetShare {
   DISTRIB_DECL void join(std::shared_ptr<ServerBudget> other) noexcept;
 
   [[nodiscard]] auto options() const noexcept -> const RpcServerOptions& { return of_->options; }
-  /// True if the body of a frame with this header is wanted in chunks when it is large.
+  /// True if a frame with this header is a request of a method that takes chunks: see `Router::takes_chunks`. Does not
+  /// look at the size of the body.
   [[nodiscard]] auto takes_chunks(const FrameHeader& header) const -> bool {
     return header.kind == FrameKind::request && of_->takes_chunks != nullptr && of_->takes_chunks(header.method);
   }

@@ -44,6 +44,8 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   class Owner {
    public:
     virtual ~Owner() = default;
+    /// Called for each event of the session, in order, on the executor's thread. Views in `event` are valid during the
+    /// call.
     virtual void happened(const std::shared_ptr<BasicServerSession>& session, const ServerEvent& event) = 0;
     /// Called once when the connection has ended, but not after `close` or `release`. No call of the owner follows.
     virtual void closed(const std::shared_ptr<BasicServerSession>& session) = 0;

@@ -50,7 +50,9 @@ template <detail::StreamMethod M, class Connection> class ServerStream {
     connection->attach(event.call, state_);
   }
 
+  /// Returns the session through which the call is answered.
   [[nodiscard]] auto connection() const noexcept -> const Connection& { return call_.connection(); }
+  /// Returns the executor of that session. Only its thread may use the stream.
   [[nodiscard]] auto get_executor() const noexcept { return connection()->get_executor(); }
   /// See `Call::deadline`.
   [[nodiscard]] auto deadline() const noexcept -> std::optional<Instant> { return call_.deadline(); }
@@ -66,7 +68,7 @@ template <detail::StreamMethod M, class Connection> class ServerStream {
         [state = state_](auto handler) { state->read(std::move(handler)); }, token);
   }
 
-  /// Sends an item. Completes with `StreamWriteSignature` when the item is queued for sending; waits before if the
+  /// Sends an item. Completes with `void(std::error_code)` when the item is queued for sending; waits before if the
   /// client has granted no credit.
   template <class Token>
   auto async_write(typename M::Reply item, Token&& token) const
@@ -79,22 +81,26 @@ template <detail::StreamMethod M, class Connection> class ServerStream {
         token);
   }
 
-  /// Ends the call without an error. Trap: an item whose write still waits is not sent; that write completes with
-  /// `rpc_errc::closed`.
+  /// Ends the call without an error. Does nothing if the call is over. Trap: an item whose write still waits is not
+  /// sent; that write completes with `rpc_errc::closed`.
   void end() const
     requires M::streams_replies
   {
     call_.end();
     state_->over();
   }
-  /// Ends the call with its reply.
+  /// Ends the call with its reply, which is encoded before this function returns. A read that waits completes without
+  /// an item. If the call is over (ended, cancelled, or the connection has ended), sends nothing and reports no error.
+  /// If the reply is too large for the client, the call fails there with `rpc_errc::too_large`. Throws what the codec
+  /// of the reply throws; the call then goes on.
   void reply(const typename M::Reply& reply) const
     requires(!M::streams_replies)
   {
     call_.reply(reply);
     state_->over();
   }
-  /// Ends the call with an error; see `Call::fail`.
+  /// Ends the call with an error; see `Call::fail`. A read that waits completes with `code`, a write that waits with
+  /// `code` or `rpc_errc::closed`. If the call is over, sends nothing and reports no error.
   void fail(const std::error_code& code, std::string_view where = {}) const {
     call_.fail(code, where);
     state_->over(code);

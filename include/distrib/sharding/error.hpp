@@ -32,7 +32,7 @@ inline constexpr ErrorText sharding_texts[] = {
      "the variable has no such axis: use an axis below its number of axes"},
     {sharding_errc::too_many_parts, failure::invalid_argument, "more parts than the axis has rows: use fewer parts"},
     {sharding_errc::too_many_axes, failure::invalid_argument,
-     "one number of parts per axis is needed, and all but one must be 1"},
+     "one number of parts per axis is needed, and all but one must be 1: divide one axis only"},
     {sharding_errc::not_positive, failure::invalid_argument, "must be at least 1: pass a larger number"},
     {sharding_errc::no_such_row, failure::invalid_argument, "the index is out of bounds: use a row of the variable"},
     {sharding_errc::zero_step, failure::invalid_argument, "the slice step cannot be zero: use another step"},

@@ -44,7 +44,7 @@ template <class S> constexpr void explain_key_sharding() {
 }  // namespace detail
 
 /// Writes the shard of each key to `shards`, in the order of `keys`. Both must have the same length (programmer error
-/// otherwise).
+/// otherwise; asserted).
 template <KeySharding S>
 void shards_of(const S& sharding, std::span<const std::uint64_t> keys, std::span<std::uint32_t> shards) {
   assert(keys.size() == shards.size());

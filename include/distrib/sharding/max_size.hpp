@@ -24,7 +24,8 @@ struct MaxSizePartitioner {
   /// variable.
   ///
   /// Errors (without `ec` thrown as `std::system_error`): `sharding_errc::not_positive` if one of the numbers of bytes
-  /// is below 1 or `max_shards` is negative, `no_such_axis` if the shape has no axis `axis`.
+  /// is below 1 or `max_shards` is negative, `no_such_axis` if the shape has no axis `axis`; the result is then
+  /// `Partition{}`.
   [[nodiscard]] DISTRIB_DECL auto partition(const Shape& shape, DType dtype) const -> Partition;
   [[nodiscard]] DISTRIB_DECL auto partition(const Shape& shape, DType dtype, std::error_code& ec) const noexcept
       -> Partition;

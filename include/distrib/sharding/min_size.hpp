@@ -23,7 +23,7 @@ struct MinSizePartitioner {
   /// Returns max(1, min(rows, max_shards, ceil(bytes / min_shard_bytes))) parts.
   ///
   /// Errors (without `ec` thrown as `std::system_error`): `sharding_errc::not_positive` if one of the numbers of bytes
-  /// or `max_shards` is below 1, `no_such_axis` if the shape has no axis `axis`.
+  /// or `max_shards` is below 1, `no_such_axis` if the shape has no axis `axis`; the result is then `Partition{}`.
   [[nodiscard]] DISTRIB_DECL auto partition(const Shape& shape, DType dtype) const -> Partition;
   [[nodiscard]] DISTRIB_DECL auto partition(const Shape& shape, DType dtype, std::error_code& ec) const noexcept
       -> Partition;

@@ -18,7 +18,7 @@ inline namespace v0 {
 /// up here returns wrong rows without an error.
 class ModSharding {
  public:
-  /// Makes the sharding. `rows` must not be negative (programmer error otherwise).
+  /// Makes the sharding. `rows` must not be negative (programmer error otherwise; asserted).
   ///
   /// Errors (without `ec` thrown as `std::system_error`): `sharding_errc::not_positive` if `num_shards` is 0; then the
   /// value is one shard without rows.
@@ -28,6 +28,7 @@ class ModSharding {
 
   /// Returns the number of rows of all shards together.
   [[nodiscard]] auto rows() const noexcept -> std::int64_t { return layout_.rows(); }
+  /// Returns the number of shards, at least 1.
   [[nodiscard]] auto num_shards() const noexcept -> std::uint32_t { return layout_.num_shards(); }
   /// Returns the number of rows of one shard, which must be below `num_shards()` (not checked).
   [[nodiscard]] auto rows_of(std::uint32_t shard) const noexcept -> std::int64_t { return layout_.rows_of(shard); }
@@ -36,7 +37,7 @@ class ModSharding {
   [[nodiscard]] auto shard(std::uint64_t key) const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(key % num_shards());
   }
-  /// Returns where a row is. `row` must be from 0 to `rows()` - 1 (programmer error otherwise).
+  /// Returns where a row is. `row` must be from 0 to `rows()` - 1 (programmer error otherwise; asserted).
   [[nodiscard]] auto locate(std::int64_t row) const noexcept -> ShardRow {
     assert(row >= 0 && row < rows());
     return {shard(static_cast<std::uint64_t>(row)), row / num_shards()};

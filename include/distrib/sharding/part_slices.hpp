@@ -19,8 +19,9 @@ inline namespace v0 {
 /// Returns the parts of a tensor of `shape`, in order. If R rows are divided into P parts, the first R mod P parts get
 /// one row more than the others (TensorFlow's "div" layout). One part is the whole tensor, of any shape.
 ///
-/// Errors (without `ec` thrown as `std::system_error`): `sharding_errc::not_positive`, `no_such_axis`,
-/// `too_many_parts`.
+/// Errors (without `ec` thrown as `std::system_error`): `sharding_errc::not_positive` if `partition.parts` is below 1,
+/// `no_such_axis` if the shape does not have `partition.axis`, `too_many_parts` if that axis has fewer rows than there
+/// are parts. The result is then empty.
 [[nodiscard]] DISTRIB_DECL auto part_slices(const Shape& shape, Partition partition, std::error_code& ec)
     -> std::vector<Slice>;
 [[nodiscard]] DISTRIB_DECL auto part_slices(const Shape& shape, Partition partition) -> std::vector<Slice>;

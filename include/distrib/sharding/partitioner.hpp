@@ -13,8 +13,8 @@ inline namespace v0 {
 
 /// How a variable is divided: into `parts` pieces along `axis`; the other axes are not divided. 1 part: not divided.
 struct Partition {
-  std::size_t axis = 0;
-  std::int64_t parts = 1;
+  std::size_t axis = 0;  ///< Which axis is divided, from 0.
+  std::int64_t parts = 1;  ///< Number of pieces, at least 1.
 
   [[nodiscard]] auto operator==(const Partition&) const -> bool = default;
 };

@@ -17,7 +17,7 @@ inline namespace v0 {
 /// fewer rows than shards, the last shards are empty (TensorFlow divides by zero there). A value.
 class RangeSharding {
  public:
-  /// Makes the sharding. `rows` must not be negative (programmer error otherwise).
+  /// Makes the sharding. `rows` must not be negative (programmer error otherwise; asserted).
   ///
   /// Errors (without `ec` thrown as `std::system_error`): `sharding_errc::not_positive` if `num_shards` is 0; then the
   /// value is one shard without rows.
@@ -27,6 +27,7 @@ class RangeSharding {
 
   /// Returns the number of rows of all shards together.
   [[nodiscard]] auto rows() const noexcept -> std::int64_t { return layout_.rows(); }
+  /// Returns the number of shards, at least 1.
   [[nodiscard]] auto num_shards() const noexcept -> std::uint32_t { return layout_.num_shards(); }
   /// Returns the number of rows of one shard, which must be below `num_shards()` (not checked).
   [[nodiscard]] auto rows_of(std::uint32_t shard) const noexcept -> std::int64_t { return layout_.rows_of(shard); }
@@ -44,7 +45,7 @@ class RangeSharding {
     if (key < longer * (even + 1)) return static_cast<std::uint32_t>(key / (even + 1));
     return static_cast<std::uint32_t>(even == 0 ? last : std::min(last, (key - longer) / even));
   }
-  /// Returns where a row is. `row` must be from 0 to `rows()` - 1 (programmer error otherwise).
+  /// Returns where a row is. `row` must be from 0 to `rows()` - 1 (programmer error otherwise; asserted).
   [[nodiscard]] auto locate(std::int64_t row) const noexcept -> ShardRow {
     assert(row >= 0 && row < rows());
     const std::uint32_t of = shard(static_cast<std::uint64_t>(row));

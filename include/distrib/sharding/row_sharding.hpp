@@ -17,8 +17,8 @@ inline namespace v0 {
 
 /// Where a row of a variable is: its shard, and its number among the shard's own rows.
 struct ShardRow {
-  std::uint32_t shard = 0;
-  std::int64_t row = 0;
+  std::uint32_t shard = 0;  ///< Number of the shard, from 0.
+  std::int64_t row = 0;  ///< Number among the shard's own rows, from 0.
 
   [[nodiscard]] auto operator==(const ShardRow&) const -> bool = default;
 };
@@ -51,10 +51,10 @@ template <class S> constexpr void explain_row_sharding() {
 }  // namespace detail
 
 /// Writes to `places` where each of `rows` is, in the order of `rows`. Both must have the same length (programmer error
-/// otherwise).
+/// otherwise; asserted).
 ///
-/// Errors (without `ec` thrown as `std::system_error`): `sharding_errc::no_such_row`; the places before that row are
-/// written.
+/// Errors (without `ec` thrown as `std::system_error`): `sharding_errc::no_such_row` if one of `rows` is not from 0 to
+/// `sharding.rows()` - 1; the places before that row are written.
 template <RowSharding S>
 void locate_rows(const S& sharding, std::span<const std::int64_t> rows, std::span<ShardRow> places,
                  std::error_code& ec) {

@@ -40,7 +40,7 @@ enum class RowOrder {
 /// empty.
 template <std::floating_point T> class ShardedValues {
  public:
-  /// Makes values that are all zero. The element type of `variable` must be `T` (programmer error otherwise).
+  /// Makes values that are all zero. The element type of `variable` must be `T` (programmer error otherwise; asserted).
   explicit ShardedValues(ShardedVariable variable) : variable_{std::move(variable)} {
     assert(variable_.dtype() == detail::dtype_of<T>);
     const auto extents = variable_.shape().extents().subspan(1);

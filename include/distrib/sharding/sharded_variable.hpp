@@ -31,17 +31,17 @@ class ShardedVariable {
   /// if the step is negative. A negative number counts from the end. `{.start = -3}` is the last three rows,
   /// `{.step = -1}` all rows backwards.
   struct RowRange {
-    std::optional<std::int64_t> start{};
-    std::optional<std::int64_t> stop{};
+    std::optional<std::int64_t> start{};  ///< The first row. Empty: row 0, or the last row.
+    std::optional<std::int64_t> stop{};  ///< The row before which the range ends. Empty: it has no such row.
     std::int64_t step = 1;  ///< Must not be 0.
   };
 
   /// The rows start, start + step, ... before stop of one shard, by the shard's own numbers. At least one row.
   struct ShardRange {
-    std::uint32_t shard = 0;
-    std::int64_t start = 0;
+    std::uint32_t shard = 0;  ///< Number of the shard, from 0.
+    std::int64_t start = 0;  ///< The first row.
     std::int64_t stop = 0;  ///< -1 if the step is negative and the range may go down to the shard's row 0.
-    std::int64_t step = 1;
+    std::int64_t step = 1;  ///< Not 0.
 
     /// Returns the number of rows; the last one is start + (count() - 1) * step.
     [[nodiscard]] auto count() const noexcept -> std::int64_t {
@@ -75,10 +75,13 @@ class ShardedVariable {
                           " of " + to_string(shape));
   }
 
+  /// Returns the element type.
   [[nodiscard]] auto dtype() const noexcept -> DType { return dtype_; }
   /// Returns the shape of the whole.
   [[nodiscard]] auto shape() const noexcept -> const Shape& { return shape_; }
+  /// Returns the number of rows of all shards together; 0 if the constructor failed.
   [[nodiscard]] auto rows() const noexcept -> std::int64_t { return offsets_.back(); }
+  /// Returns the number of shards; 0 if the constructor failed.
   [[nodiscard]] auto num_shards() const noexcept -> std::uint32_t {
     return static_cast<std::uint32_t>(offsets_.size() - 1);
   }

@@ -33,7 +33,9 @@ struct Faults {
   /// times slower. A worker that is started again is no longer slow.
   unsigned slow_processes = 0;
 
-  /// Draws a number for each kind of fault; many of them are 0.
+  /// Returns how many faults of each kind happen in a run, drawn from `dice`: 0, 1, 3 or 8 `resets`; 0, 1 or 3 of
+  /// `worker_deaths` and of `ps_deaths`; 0 or 1 of every other kind. The numbers do not depend on whether there is a
+  /// disk.
   [[nodiscard]] DISTRIB_DECL static auto drawn(Dice& dice) -> Faults;
 };
 

@@ -119,6 +119,7 @@ template <class T> [[nodiscard]] auto convert_all(const FeatureView& feature, st
 /// Threads: one at a time. Movable.
 template <class E, SparkMember... Ms> class SparkDecoder {
  public:
+  /// Decodes records of `record_type` into rows of `schema`, under `rules`. Copies `schema`.
   explicit SparkDecoder(const SparkSchema<E, Ms...>& schema, SparkRecordType record_type = SparkRecordType::example,
                         SparkRules rules = SparkRules::checked)
       : schema_{schema}, names_{schema.names()}, record_type_{record_type}, rules_{rules} {}

@@ -26,7 +26,7 @@ struct SparkDirectory {
 
   /// A file of records, and the partition columns from the directories above it.
   struct File {
-    std::string path;
+    std::string path;  ///< Path or URL of the file.
     std::vector<SparkPartitionValue> partition;  ///< One value for each partition column.
   };
 
@@ -78,8 +78,9 @@ struct SparkPath {
 /// (a "k=v" in `path` itself is not). Files may be plain, gzip or zlib, which is detected from their content when they
 /// are read, not from their names.
 ///
-/// Errors: sets `to` to the errors of `arrange_spark_files`, to `spark_errc::unfinished`, or to the operating system's
-/// reason, with the path. The result is then empty.
+/// Errors: sets `to` to `spark_errc::mixed_partitions` if files have different partition columns or a directory is not
+/// named "k=v", to `duplicate_column` if a path has the same column twice, to `no_files`, to `unfinished`, or to the
+/// operating system's reason, with the path. The result is then empty.
 [[nodiscard]] DISTRIB_DECL auto list_spark_directory(const std::string& path,
                                                      const SparkDirectory::ListOptions& options, ErrorRef to)
     -> SparkDirectory;

@@ -102,6 +102,7 @@ struct SparkFeature {
 /// Threads: one at a time. Movable.
 template <class E, SparkMember... Ms> class SparkEncoder {
  public:
+  /// Encodes rows of `schema` as records of `record_type`, under `rules`. Copies `schema`.
   explicit SparkEncoder(const SparkSchema<E, Ms...>& schema, SparkRecordType record_type = SparkRecordType::example,
                         SparkRules rules = SparkRules::checked)
       : schema_{schema}, record_type_{record_type} {

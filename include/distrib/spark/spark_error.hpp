@@ -53,8 +53,12 @@ inline constexpr ErrorText spark_texts[] = {
      "the feature has another kind than the column: correct the column or the records"},
     {spark_errc::wrong_count, failure::mismatch, "the column takes exactly one value: bind a std::vector for several"},
     {spark_errc::out_of_range, failure::mismatch, "the number does not fit its column, or float32: use a wider type"},
-    {spark_errc::no_kind, failure::mismatch, "the feature has no kind: use SparkRules::checked"},
-    {spark_errc::no_steps, failure::mismatch, "the feature list is empty: use SparkRules::checked"},
+    {spark_errc::no_kind, failure::mismatch,
+     "the feature has no kind (bytes, float or int64), which the connector refuses: use SparkRules::checked, which "
+     "takes it as null"},
+    {spark_errc::no_steps, failure::mismatch,
+     "the feature list is empty, which the connector refuses: use SparkRules::checked, which takes it as an array of "
+     "arrays"},
     {spark_errc::kind_conflict, failure::mismatch,
      "the feature has different kinds in different records: write one kind"},
     {spark_errc::too_many_columns, failure::exhausted,

@@ -45,6 +45,7 @@ class SparkSchemaInference {
   /// Limit for the number of different names.
   static constexpr std::size_t most_columns = 100'000;
 
+  /// `record_type`: the format of all records. `rules`: how strictly they are read.
   explicit SparkSchemaInference(SparkRecordType record_type = SparkRecordType::example,
                                 SparkRules rules = SparkRules::checked)
       : record_type_{record_type}, rules_{rules} {}

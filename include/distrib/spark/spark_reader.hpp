@@ -53,6 +53,7 @@ template <class E, SparkMember... Ms> class SparkReader {
  public:
   class Iterator;
 
+  /// Reads the files of `directory`, in its order, as rows of `schema`.
   SparkReader(SparkDirectory directory, const SparkSchema<E, Ms...>& schema, const SparkReadOptions& options = {})
       : directory_{std::move(directory)},
         schema_{schema},
@@ -81,6 +82,7 @@ template <class E, SparkMember... Ms> class SparkReader {
 
   /// Returns an input iterator over the remaining rows. Trap: begin() reads a row, so call it only once.
   [[nodiscard]] auto begin() -> Iterator { return Iterator{*this}; }
+  /// Returns the end of the range.
   [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
 
  private:
@@ -152,10 +154,13 @@ template <class E, SparkMember... Ms> class SparkReader<E, Ms...>::Iterator {
   using difference_type = std::ptrdiff_t;
   using value_type = E;
 
+  /// Reads the next row of `reader`, which must outlive the iterator.
   explicit Iterator(SparkReader& reader) : reader_{&reader} { ++*this; }
 
+  /// Return the current row; valid until the iterator is advanced. Not allowed at the end (not checked).
   [[nodiscard]] auto operator*() const noexcept -> const E& { return *row_; }
   [[nodiscard]] auto operator->() const noexcept -> const E* { return &*row_; }
+  /// Reads the next row. Throws `std::system_error` if that fails.
   auto operator++() -> Iterator& {
     row_ = reader_->try_next();
     if (!row_) throw_if(reader_->error());

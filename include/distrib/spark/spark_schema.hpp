@@ -21,13 +21,13 @@ inline namespace v0 {
 
 /// A number that is a Decimal in Spark. In records it is a float32.
 struct SparkDecimal {
-  double value = 0;
+  double value = 0;  ///< Rounded to float32 when it is written.
   friend auto operator==(const SparkDecimal&, const SparkDecimal&) noexcept -> bool = default;
 };
 
 /// A dense vector of Spark's machine learning.
 struct SparkVector {
-  std::vector<double> values;
+  std::vector<double> values;  ///< All elements, zeros too.
   friend auto operator==(const SparkVector&, const SparkVector&) noexcept -> bool = default;
 };
 
@@ -153,7 +153,7 @@ template <class E, SparkMember... Ms> class SparkSchema {
 
  public:
   using Row = E;
-  static constexpr std::size_t size = sizeof...(Ms);
+  static constexpr std::size_t size = sizeof...(Ms);  ///< Number of columns.
 
   /// Throws `std::system_error` with `spark_errc::duplicate_column` if a column or a member occurs twice; a constexpr
   /// schema then does not compile.
@@ -220,7 +220,8 @@ template <class E, class... Cs> constexpr void explain_spark_schema() {
 }  // namespace detail
 
 /// Returns a schema of struct E: `spark_schema<Click>(spark_column("user", &Click::user), spark_column("ad",
-/// &Click::ad))`. Throws `std::system_error` with `spark_errc::duplicate_column`.
+/// &Click::ad))`. Throws `std::system_error` with `spark_errc::duplicate_column` if two columns have the same name,
+/// byte by byte, or if two columns are bound to the same member; a constexpr schema then does not compile.
 template <class E, class... Cs>
   requires(detail::is_spark_column_of<Cs, E> && ...)
 [[nodiscard]] constexpr auto spark_schema(Cs... columns) -> SparkSchema<E, typename Cs::Member...> {

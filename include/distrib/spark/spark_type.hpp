@@ -32,7 +32,7 @@ struct SparkType {
     vector,
   };
 
-  Kind kind = Kind::unknown;
+  Kind kind = Kind::unknown;  ///< The kind of one value.
   unsigned arrays = 0;  ///< 1: an array of values; 2: an array of arrays.
 
   friend constexpr auto operator==(const SparkType&, const SparkType&) noexcept -> bool = default;
@@ -40,9 +40,9 @@ struct SparkType {
 
 /// A column of a table. A value.
 struct SparkColumn {
-  std::string name;
-  SparkType type;
-  bool nullable = true;
+  std::string name;  ///< Name of the column.
+  SparkType type;  ///< Type of the values.
+  bool nullable = true;  ///< True: a row may have no value.
 };
 
 /// The message type of the records.

@@ -48,7 +48,8 @@ enum class SaveMode : std::uint8_t {
 /// `std::system_error`. An error is a `spark_errc` or the operating system's code, with the path. `abort` and `discard`
 /// report nothing: what they cannot remove stays.
 ///
-/// A value. Threads: different tasks may be committed at the same time.
+/// A value. Threads: `begin_task` and `commit_task` may be called at the same time, also in different processes, and
+/// for different attempts at one task. `start`, `commit` and `abort`: one at a time.
 class SparkWriteJob {
  public:
   /// `id`: different for each job that writes to the path, as from `draw_job_id`.
@@ -59,6 +60,7 @@ class SparkWriteJob {
     staging_.append("/.").append(detail::file_of(path_)).append(".").append(id_);
   }
 
+  /// Return the path (without a slash at its end), the id and the mode that the constructor was given.
   [[nodiscard]] auto path() const noexcept -> const std::string& { return path_; }
   [[nodiscard]] auto id() const noexcept -> const std::string& { return id_; }
   [[nodiscard]] auto mode() const noexcept -> SaveMode { return mode_; }
@@ -76,15 +78,21 @@ class SparkWriteJob {
     return detail::or_throw(start(error), error);
   }
 
-  /// Makes a new directory for an attempt at a task and returns its path, which has no meaning after a failure.
+  /// Makes a new directory for an attempt at a task and returns its path. Errors: the operating system's code, with the
+  /// path; the result then has no meaning.
   [[nodiscard]] DISTRIB_DECL auto begin_task(std::size_t task, ErrorRef to) const -> std::string;
   [[nodiscard]] auto begin_task(std::size_t task) const -> std::string {
     Error error;
     return detail::or_throw(begin_task(task, error), error);
   }
 
-  /// Makes the files of an attempt the result of the task. If another attempt has committed files before, drops the
-  /// files instead. `attempt`: the path that `begin_task` returned.
+  /// Makes the files of an attempt the result of the task; it may have none. `attempt`: the path that `begin_task`
+  /// returned for this task; its files must be closed. If another attempt at the task was committed before, removes
+  /// this one instead: that is no failure, and the caller is not told.
+  ///
+  /// Errors: the operating system's code, with the path. An attempt that does not exist is such a failure, so an
+  /// attempt cannot be committed twice. After a failure the attempt may be committed nevertheless, if only the
+  /// directory could not be synced.
   DISTRIB_DECL void commit_task(std::size_t task, const std::string& attempt, ErrorRef to) const;
   void commit_task(std::size_t task, const std::string& attempt) const {
     Error error;

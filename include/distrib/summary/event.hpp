@@ -42,11 +42,12 @@ inline void write_version_event(WireWriter& out, double wall_time) {
   out.text(3, event_file_version);
 }
 
-/// Writes a point of the curve `tag`. `wall_time`: seconds since 1970.
+/// Writes a point of the curve `tag`. `wall_time`: seconds since 1970. Replaces the content of `out`.
 DISTRIB_DECL void write_scalar_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag,
                                      float value, ScalarForm form = ScalarForm::tensor);
 
-/// Writes a mark in the life of the run. `checkpoint_path`: the prefix, only for `SessionStatus::checkpoint`.
+/// Writes a mark in the life of the run. `wall_time`: seconds since 1970. `checkpoint_path`: the prefix, only for
+/// `SessionStatus::checkpoint`. Replaces the content of `out`.
 DISTRIB_DECL void write_session_event(WireWriter& out, double wall_time, std::int64_t step, SessionStatus status,
                                       std::string_view checkpoint_path = {});
 

@@ -42,13 +42,14 @@ namespace detail {
 /// Threads: one at a time. Movable.
 class EventWriter {
  public:
-  /// Makes `directory` if necessary and begins a file in it. Passes it to the operating system at once, so that
-  /// TensorBoard finds the run.
+  /// Makes `directory`, and the directories above it, if they do not exist, and begins a file in it, with a name that
+  /// no other writer uses. Passes the first event of the file to the operating system at once, so that TensorBoard
+  /// finds the run. Throws `std::system_error` with the system's reason, and the directory or the file.
   explicit EventWriter(const std::string& directory) {
     open(directory);
     throw_if(error_);
   }
-  /// This overload sets `ec` and `error()` on failure instead of throwing.
+  /// This overload sets `ec` and `error()` on failure instead of throwing; success clears `ec`.
   EventWriter(const std::string& directory, std::error_code& ec) {
     open(directory);
     ec = error_.code;

@@ -16,8 +16,8 @@ inline namespace v0 {
 struct GraphVariable {
   std::string name;  ///< "hidden/weights", "hidden/weights/part_0"; TensorBoard groups by the slashes.
   std::string device;  ///< "/job:ps/task:1"; TensorBoard uses it for colours. Empty: none.
-  DType dtype = DType::float32;
-  Shape shape;
+  DType dtype = DType::float32;  ///< Element type.
+  Shape shape;  ///< Shape of the variable or part.
 };
 
 /// Writes the variables of a run and their devices as a graph of TensorFlow (GraphDef) without operations. `wall_time`:

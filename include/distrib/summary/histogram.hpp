@@ -54,13 +54,14 @@ class Histogram {
   /// A bucket, or several consecutive empty buckets that were merged into one.
   struct Bucket {
     double limit = 0;  ///< Its values are below this limit and not below the limit of the bucket before.
-    double count = 0;
+    double count = 0;  ///< Number of values.
 
     [[nodiscard]] auto operator==(const Bucket&) const -> bool = default;
   };
 
   Histogram() : counts_(detail::histogram_limits.size()) {}
 
+  /// Counts a value, or each of several values.
   void add(double value) {
     if (!std::isfinite(value)) {
       ++not_finite_;
@@ -84,6 +85,7 @@ class Histogram {
   [[nodiscard]] auto min() const noexcept -> double { return min_; }
   /// Returns the largest value; without values, the lowest double.
   [[nodiscard]] auto max() const noexcept -> double { return max_; }
+  /// Return the sum of the finite values, and the sum of their squares; 0 if there are none.
   [[nodiscard]] auto sum() const noexcept -> double { return sum_; }
   [[nodiscard]] auto sum_squares() const noexcept -> double { return sum_squares_; }
   /// Returns the number of values that are infinite or NaN.

@@ -13,8 +13,8 @@ inline namespace v0 {
 
 /// A picture for TensorBoard.
 struct ImageSummary {
-  std::uint32_t height = 0;
-  std::uint32_t width = 0;
+  std::uint32_t height = 0;  ///< In pixels.
+  std::uint32_t width = 0;  ///< In pixels.
   std::uint32_t channels = 1;  ///< 1: grey; 2: grey and alpha; 3: red, green and blue; 4: these and alpha.
   ByteView encoded;  ///< PNG, JPEG or GIF; `encode_png` makes a PNG from pixels.
 };

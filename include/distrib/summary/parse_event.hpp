@@ -18,7 +18,7 @@ inline namespace v0 {
 struct ParsedEvent {
   /// A value of a summary that is not a point of a curve.
   struct OtherValue {
-    std::string tag;
+    std::string tag;  ///< Name of the value.
     std::string what;  ///< The plugin that shows it, or its type: "text", "histogram", "string", "float32 [3]".
 
     [[nodiscard]] auto operator==(const OtherValue&) const -> bool = default;
@@ -27,7 +27,7 @@ struct ParsedEvent {
   /// True if it has a field of events. Bytes of another kind of message often parse as an event without any.
   bool is_event = false;
   std::string_view file_version;  ///< Of a version event, otherwise empty; points into the bytes of the event.
-  std::int64_t step = 0;
+  std::int64_t step = 0;  ///< Step of the run; 0 if the event has none.
   std::optional<SessionStatus> session;  ///< Of a mark in the life of the run.
   std::vector<ScalarEvent> scalars;  ///< The scalars of a summary.
   std::vector<OtherValue> others;  ///< The other values of a summary.

@@ -16,7 +16,7 @@ inline namespace v0 {
 struct RunEvents {
   /// Values with one tag that are not points of a curve.
   struct OtherValues {
-    std::string tag;
+    std::string tag;  ///< Name of the values.
     std::string what;  ///< The plugin that shows them, or their type: "text", "histogram", "string", "float32 [3]".
     std::uint64_t values = 0;  ///< Number of values.
 

@@ -13,9 +13,9 @@ struct ScalarEvent {
   enum class DataClass : std::uint8_t { unknown = 0, scalar = 1, tensor = 2, blob_sequence = 3 };
 
   double wall_time = 0;  ///< Seconds since 1970.
-  std::int64_t step = 0;
+  std::int64_t step = 0;  ///< Step of the run.
   std::string tag;  ///< Name of the curve: "loss".
-  double value = 0;
+  double value = 0;  ///< Height of the point.
   /// The plugin of TensorBoard, as the writer named it: "scalars"; empty in the form of TensorFlow 1.
   std::string plugin_name = {};
   DataClass data_class = DataClass::unknown;

@@ -20,7 +20,8 @@ DISTRIB_DECL void write_tensor_event(WireWriter& out, double wall_time, std::int
                                      DType dtype, const Shape& shape, ByteView bytes,
                                      std::string_view plugin_name = {});
 
-/// Writes a text at one step of the run, which TensorBoard shows as Markdown. Arguments as in `write_tensor_event`.
+/// Writes a text at one step of the run, which TensorBoard shows as Markdown under the name `tag`. `wall_time`: seconds
+/// since 1970. Replaces the content of `out`.
 DISTRIB_DECL void write_text_event(WireWriter& out, double wall_time, std::int64_t step, std::string_view tag,
                                    std::string_view text);
 

@@ -3,14 +3,16 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
+#include <distrib/core/dtype.hpp>
+#include <distrib/core/runtime_variables.hpp>
 #include <distrib/core/shape.hpp>
-#include <distrib/core/variable_info.hpp>
 
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace distrib {
@@ -18,11 +20,14 @@ inline namespace v0 {
 
 namespace detail {
 
-/// All variables of a list in one zeroed block, laid out as `block_offsets` says.
+/// All variables of a list in one zeroed block, laid out as `block_offsets` says. The tables of the list are not part
+/// of it.
 class VariableBlock {
  public:
-  /// Makes the block for these variables. Tables are not part of it.
-  DISTRIB_DECL explicit VariableBlock(std::span<const VariableInfo> variables);
+  DISTRIB_DECL explicit VariableBlock(RuntimeVariables variables);
+
+  /// Returns the list. Copies of it share its memory.
+  [[nodiscard]] auto variables() const noexcept -> const RuntimeVariables& { return variables_; }
 
   /// Returns the number of variables.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return places_.size(); }
@@ -39,6 +44,7 @@ class VariableBlock {
     Shape shape;
   };
 
+  RuntimeVariables variables_;
   AlignedBuffer memory_;
   std::vector<Place> places_;
 };
@@ -66,10 +72,22 @@ inline void zero(std::span<std::byte> bytes) noexcept {
   if (!bytes.empty()) std::memset(bytes.data(), 0, bytes.size());
 }
 
+/// Returns where the variable or table `name` stands. Throws `variables_errc::unknown_name`; or
+/// `variables_errc::other_element` if its elements are not of type `dtype`.
+[[nodiscard]] DISTRIB_DECL auto element_position(const RuntimeVariables& variables, std::string_view name, DType dtype)
+    -> RuntimeVariables::Position;
+
+/// Returns the index of the variable `name`. Throws as `element_position`, or `variables_errc::no_variable`.
+[[nodiscard]] DISTRIB_DECL auto variable_position(const RuntimeVariables& variables, std::string_view name, DType dtype)
+    -> std::size_t;
+
+/// Returns the index of the table `name`. Throws `variables_errc::unknown_name` or `variables_errc::no_table`.
+[[nodiscard]] DISTRIB_DECL auto table_position(const RuntimeVariables& variables, std::string_view name) -> std::size_t;
+
 }  // namespace detail
 
-/// The values at one step of variables whose list is made at run time, for example from a job, and, for each of
-/// `tables` tables, the rows that a batch needs. Variables and tables are found by their index in the list. Row-major;
+/// The values at one step of variables whose list is known at run time, for example from a job, and, for each of its
+/// tables, the rows that a batch needs. Variables and tables are found by their index in the list. Row-major;
 /// each variable, and the rows of each table, are contiguous and 64-byte aligned, in memory of this object unless
 /// `lend` says otherwise. Movable.
 ///
@@ -78,7 +96,8 @@ class RuntimeValues : public detail::VariableBlock {
   using Block = detail::VariableBlock;
 
  public:
-  DISTRIB_DECL explicit RuntimeValues(std::span<const VariableInfo> variables, std::size_t tables = 0);
+  /// Makes values that are all zero for the variables of this list. Tables have no rows yet.
+  DISTRIB_DECL explicit RuntimeValues(RuntimeVariables variables);
 
   /// Returns the number of tables.
   [[nodiscard]] auto tables() const noexcept -> std::size_t { return rows_.size(); }
@@ -119,7 +138,8 @@ class RuntimeGradients : public detail::VariableBlock {
   using Block = detail::VariableBlock;
 
  public:
-  DISTRIB_DECL explicit RuntimeGradients(std::span<const VariableInfo> variables, std::size_t tables = 0);
+  /// Makes gradients that are all zero for the variables of this list. Tables have no rows yet.
+  DISTRIB_DECL explicit RuntimeGradients(RuntimeVariables variables);
 
   /// Returns the number of tables.
   [[nodiscard]] auto tables() const noexcept -> std::size_t { return rows_.size(); }

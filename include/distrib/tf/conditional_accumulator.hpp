@@ -71,6 +71,7 @@ template <detail::GradientSum Sum> class BasicConditionalAccumulator {
  public:
   using Gradient = typename Sum::Gradient;
 
+  /// Starts without gradients, at step 0. `sum`: adds the gradients up.
   explicit BasicConditionalAccumulator(Sum sum) : sum_{std::move(sum)} {}
 
   /// Returns true if the gradient counts, false if it is stale. A stale gradient is dropped without a check. If
@@ -94,9 +95,13 @@ template <detail::GradientSum Sum> class BasicConditionalAccumulator {
     return counts;
   }
 
-  /// Asks for the mean or sum of at least `required` gradients. Fails with `ps_errc::not_positive` if `required` is
-  /// below 1; then nothing has changed. The caller chooses the ids; they need not be different, but `cancel` withdraws
-  /// the first take with an id.
+  /// Asks for the mean or sum of at least `required` gradients. If no other take waits and so many gradients are
+  /// counted, calls `out(Sum::Taken)` before it returns. Otherwise the take waits until an `apply` or a `cancel`
+  /// completes it, which then calls the `out` that was passed to that function: no `out` is kept. The caller chooses
+  /// the ids; they need not be different, but `cancel` withdraws the first take with an id.
+  ///
+  /// Errors: sets `ec` to `ps_errc::not_positive` if `required` is below 1; then nothing has changed. Success clears
+  /// `ec`.
   void take(std::uint64_t id, std::int64_t required, auto& out, std::error_code& ec) {
     line_.wait(id, required, ec);
     if (!ec) serve(out);
@@ -119,6 +124,7 @@ template <detail::GradientSum Sum> class BasicConditionalAccumulator {
   /// Counted gradients stay counted.
   auto set_global_step(Step step) noexcept -> bool { return line_.set_step(step); }
 
+  /// Returns the step: a gradient with a smaller local step is stale.
   [[nodiscard]] auto global_step() const noexcept -> Step { return line_.step(); }
   /// Number of gradients counted since the last take.
   [[nodiscard]] auto count() const noexcept -> std::uint64_t { return line_.count(); }
@@ -179,8 +185,9 @@ class DenseSum {
 
 }  // namespace detail
 
-/// TensorFlow's ConditionalAccumulator of dense gradients. `apply` fails with `ps_errc::shape_mismatch`. Memory: one
-/// gradient.
+/// TensorFlow's ConditionalAccumulator of dense gradients. `apply` fails with `ps_errc::shape_mismatch` if the gradient
+/// does not have `elements` elements or, if that is empty, the size of the first gradient counted after a take. Memory:
+/// one gradient.
 class ConditionalAccumulator : public BasicConditionalAccumulator<detail::DenseSum> {
  public:
   /// `elements`: size of each gradient. Empty: the first gradient counted after a take decides.

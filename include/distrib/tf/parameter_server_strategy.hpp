@@ -63,7 +63,8 @@ struct PlacedVariable {
 /// Threads: one at a time.
 template <Partitioner P> class ParameterServerStrategy {
  public:
-  /// Fails as `check_parameter_server_cluster`; after that `create` fails with `cluster_errc::empty_job`.
+  /// Errors: `cluster_errc::bad_role` for a job other than chief, worker, ps and evaluator, or a second chief or
+  /// evaluator; `empty_job` if there is no worker or no ps. After that `create` fails with `cluster_errc::empty_job`.
   ParameterServerStrategy(const ClusterSpec& cluster, P partitioner, std::error_code& ec)
       : partitioner_{std::move(partitioner)} {
     detail::check_parameter_server_cluster(cluster, ec);

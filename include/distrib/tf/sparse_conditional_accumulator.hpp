@@ -111,8 +111,11 @@ class SparseSum {
 }  // namespace detail
 
 /// TensorFlow's SparseConditionalAccumulator: a `ConditionalAccumulator` of gradients that have some rows of a table,
-/// or none. Rows of equal keys are added in the order in which the gradients arrive. `apply` fails with
-/// `ps_errc::shape_mismatch`, `unsorted_keys` or `no_such_row`. Memory: twice the rows that are counted.
+/// or none. Rows of equal keys are added in the order in which the gradients arrive. Memory: twice the rows that are
+/// counted.
+///
+/// Errors: `apply` fails with `ps_errc::shape_mismatch` if a gradient does not have `row_size` elements for each key,
+/// `unsorted_keys` if its keys do not ascend or one occurs twice, `no_such_row` if a key is not below `table_rows`.
 class SparseConditionalAccumulator : public BasicConditionalAccumulator<detail::SparseSum> {
  public:
   /// `row_size`: elements of a row. `table_rows`: all keys must be below this number.

@@ -32,8 +32,8 @@ struct ApplyUpdate {
 
 /// Action: a worker passes its barrier; from now on its local step is `step`.
 struct TokenGiven {
-  Rank worker = 0;
-  Step step = 0;
+  Rank worker = 0;  ///< Number of the worker, from 0.
+  Step step = 0;  ///< The new local step of the worker.
 };
 
 /// What TensorFlow's SyncReplicasOptimizer does, without its graph: accumulators, a queue of tokens, steps. R and N are
@@ -58,6 +58,7 @@ struct TokenGiven {
 /// Threads: one at a time.
 class SyncReplicas {
  public:
+  /// Keeps the plan; `begin` checks it.
   explicit SyncReplicas(SyncReplicasPlan plan) : plan_{plan} {}
 
   /// TensorFlow's `apply_gradients`: sets the number of elements of each variable, and the step to start from. Call
@@ -134,7 +135,8 @@ class SyncReplicas {
     if (ec) throw_error(ec, "SyncReplicas::take_token by worker " + std::to_string(worker));
   }
 
-  /// The step of the last update, or the step that training started from.
+  /// Returns the step of the last update; before the first update the step that was passed to `set_variables`, and 0 if
+  /// that was not called.
   [[nodiscard]] auto global_step() const noexcept -> Step { return global_step_; }
   /// The step that a worker's gradients count for: the step of its last token; before that, and for a worker that does
   /// not exist, the step at `begin`.

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
-#include <distrib/core/table_info.hpp>
-#include <distrib/core/variable_info.hpp>
+#include <distrib/core/runtime_variables.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
@@ -13,6 +12,7 @@
 #include <distrib/ps/store/table_digest.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/train/metrics.hpp>
+#include <distrib/train/model_updaters.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -63,15 +63,25 @@ class OpenModel {
       -> std::unique_ptr<AnyContributor> = 0;
 };
 
-/// A model with its data, without their types: everything that a trainer knows about what it trains.
+/// A model with its data, without their types: everything that a trainer knows about what it trains. The model is asked
+/// when an answer is needed, and once in a process.
 ///
 /// Threads: const members from any thread.
 class AnyModel {
  public:
   virtual ~AnyModel() = default;
 
-  [[nodiscard]] virtual auto variables() const -> std::vector<VariableInfo> = 0;
-  [[nodiscard]] virtual auto tables() const -> std::vector<TableInfo> = 0;
+  /// Returns the variables and tables. Asks the model at the first call only. Throws what the model throws, and
+  /// `train_errc::no_lookups` if there are tables but the model has no `lookups()`.
+  [[nodiscard]] virtual auto variables() const -> const RuntimeVariables& = 0;
+
+  /// Returns the updaters that the model brings; an empty list if it brings none. Asks the model at the first call
+  /// only.
+  [[nodiscard]] virtual auto updaters() const -> const ModelUpdaters& = 0;
+
+  /// Returns the line that describes the arithmetic of the model, see `Model`; empty if it says nothing. Asks the model
+  /// at the first call only.
+  [[nodiscard]] virtual auto arithmetic() const -> const std::string& = 0;
 
   /// As `make_initial_values`: returns the model's own initial values, and writes their digests into the job.
   [[nodiscard]] virtual auto initial_values(Job& job) const -> std::vector<SharedBuffer> = 0;

@@ -3,6 +3,7 @@
 
 #include <distrib/cluster/cluster_flags.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/variable_info.hpp>
 #include <distrib/data/batch_source.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/optimizer/gradient_clipping.hpp>
@@ -83,6 +84,11 @@ concept HasGradients =
              Gradients<typename M::Variables>& gradients, StepContext context) {
       { model.gradients(batch, values, gradients, context) } -> std::convertible_to<float>;
     };
+/// A type that is no prefix of names: an argument of `with_updater` that must be a predicate.
+template <class P>
+concept NoPrefix = !std::convertible_to<P, std::string_view>;
+template <class P>
+concept GroupPredicate = NoPrefix<P> && std::copy_constructible<P> && std::predicate<const P&, const VariableInfo&>;
 template <class D, class M>
 inline constexpr bool data_of_model = std::same_as<typename D::ExampleType, typename M::Example>;
 }  // namespace detail
@@ -95,6 +101,7 @@ inline constexpr bool data_of_model = std::same_as<typename D::ExampleType, type
 template <class R>
 class TrainerBuilder {
  public:
+  /// For `train`, which starts the chain: the program calls `train(model)`.
   explicit TrainerBuilder(R recipe) : recipe_{std::move(recipe)} {}
 
   /// Sets the source of the examples: `tfrecords(...).schema(...).batch(n)`.
@@ -162,9 +169,10 @@ class TrainerBuilder {
   }
 
   /// Sets the updater of the variables and tables whose names begin with `prefix`: "wide/", or a whole name. If several
-  /// prefixes match, the longest one counts; if a prefix is given twice, the last call counts. Throws `optimizer_errc`
-  /// if the updater's hyper-parameters are not usable. `build` throws `train_errc::no_such_variable` if no name begins
-  /// with `prefix`, or if `prefix` is empty.
+  /// prefixes match, the longest one counts; if a prefix is given twice, the last call counts. A name that the model's
+  /// `updaters()` gives is as long as the whole name, so only the same name replaces it. Throws `optimizer_errc` if the
+  /// updater's hyper-parameters are not usable. `build` throws `train_errc::no_such_variable` if no name begins with
+  /// `prefix`, or if `prefix` is empty.
   template <Updater U>
   [[nodiscard]] auto with_updater(std::string_view prefix, U updater) const -> TrainerBuilder {
     detail::check_updater(updater);
@@ -180,11 +188,46 @@ class TrainerBuilder {
     return {};
   }
 
+  /// Sets the updater of the variables and tables for which `predicate` holds, by name, shape, element type or
+  /// initializer: `with_updater([](auto& v) { return v.shape.rank() <= 1; }, Sgd{.learning_rate = 0.1F})`. Counts for
+  /// those that have no updater by name. If several predicates hold, the last call counts. A table is presented as a
+  /// variable of shape [rows, dim], with 0 rows if any number is a key; counters are not presented. Throws
+  /// `optimizer_errc` if the updater's hyper-parameters are not usable. `build` throws `train_errc::no_such_variable`
+  /// if `predicate` holds for nothing, and what `predicate` throws.
+  ///
+  /// `predicate` must be a pure function, because every worker calls it. The job's text has the updater of each
+  /// variable, not the predicate.
+  template <detail::GroupPredicate P, Updater U>
+  [[nodiscard]] auto with_updater(P predicate, U updater) const -> TrainerBuilder {
+    detail::check_updater(updater);
+    TrainerBuilder next = *this;
+    next.recipe_.options.updater_groups.emplace_back(std::move(predicate), std::move(updater));
+    return next;
+  }
+  template <detail::NoPrefix P, class U>
+  auto with_updater(P, U) const -> detail::NoTrainer {
+    constexpr bool fits = detail::GroupPredicate<P>;
+    static_assert(fits,
+                  "distrib: with_updater: the first of two arguments must be a prefix of names, or a function "
+                  "bool(const distrib::VariableInfo&) that can be copied");
+    detail::explain_updater<U>();
+    return {};
+  }
+
   /// Adds what runs beside the training, and settings: `StopAtStep`, `SaveCheckpoint`, `Evaluate`, `WriteSummaries`,
   /// `ShowProgress`, or a `Hook` of your own.
   template <class... Hs>
     requires(Hook<Hs> && ...)
   [[nodiscard]] auto with_hooks(Hs... hooks) const {
+    constexpr bool stop_right = ((detail::may_stop<Hs> || !detail::has_stop_reason<Hs>) && ...);
+    constexpr bool wants_right = ((detail::asks_for_checkpoints<Hs> || !detail::has_wants_checkpoint<Hs>) && ...);
+    constexpr bool report_right = ((detail::reports<Hs> || !detail::has_report<Hs>) && ...);
+    constexpr bool directory_right = ((detail::writes_files<Hs> || !detail::has_written_directory<Hs>) && ...);
+    static_assert(stop_right, "distrib: stop_reason() of a hook must be: auto stop_reason() const -> std::string");
+    static_assert(wants_right, "distrib: wants_checkpoint() of a hook must be: auto wants_checkpoint() -> bool");
+    static_assert(report_right, "distrib: report() of a hook must be: auto report() -> std::optional<distrib::Event>");
+    static_assert(directory_right,
+                  "distrib: written_directory() of a hook must be: auto written_directory() const -> std::string");
     return copied(recipe_.with_hooks(std::move(hooks)...));
   }
   template <class... Hs>
@@ -192,12 +235,14 @@ class TrainerBuilder {
     constexpr bool fit = (Hook<Hs> && ...);
     static_assert(fit,
                   "distrib: with_hooks: a Hook needs on_start(const JobStart&), on_step(const StepDone&), "
-                  "on_saved(const CheckpointSaved&), on_evaluated(const Evaluated&), on_event(const Event&) or "
-                  "on_end(const JobEnd&)");
+                  "on_contribution(const ContributionMade&), on_saving(const CheckpointBegun&), on_saved(const "
+                  "CheckpointSaved&), on_evaluated(const Evaluated&), on_event(const Event&), on_phase(const "
+                  "PhaseMeasured&) or on_end(const JobEnd&)");
     return {};
   }
 
-  /// Sets the seed of the initial values and of all random numbers of the model. Default: 0.
+  /// Sets the seed of the initial values and of all random numbers of the model: of its initializers, of its own
+  /// `initial_values(values, seed)`, and of `StepContext::random`. No other seed is needed. Default: 0.
   [[nodiscard]] auto with_seed(std::uint64_t seed) const -> TrainerBuilder {
     return with(&TrainingOptions::seed, seed);
   }
@@ -250,8 +295,9 @@ class TrainerBuilder {
 
   /// Sets how each gradient is made smaller before it is sent: `ClipByNorm` or `ClipByValue`. The norm is that of the
   /// whole gradient of one contribution, of all variables and of the rows of tables together. So each contribution is
-  /// clipped, and then their mean is taken; PyTorch's DDP takes the mean first. Counters are not clipped. Default: not
-  /// at all. Throws `optimizer_errc::clipping_not_positive` if the bound is not positive and finite.
+  /// clipped, and then their mean is taken; PyTorch's DDP takes the mean first. Counters are not clipped, and neither is
+  /// what has an updater of the model, such as a running mean: it does not count for the norm. Default: not at all.
+  /// Throws `optimizer_errc::clipping_not_positive` if the bound is not positive and finite.
   template <std::convertible_to<GradientClipping> C>
   [[nodiscard]] auto with_gradient_clipping(C clipping) const -> TrainerBuilder {
     const GradientClipping chosen{clipping};
@@ -307,20 +353,21 @@ class TrainerBuilder {
     return with(&TrainingOptions::replicas, replicas);
   }
 
-  /// Returns a trainer that does everything on the thread that calls `run()`. Throws what `plan` throws.
+  /// Returns a trainer that does everything on the thread that calls `run()`. Asks the model for its variables. Throws
+  /// what `plan` and `TrainingPlan::check` throw: see `with_updater` and `with_initial_checkpoint`.
   [[nodiscard]] auto build() const { return make<Trainer>(); }
 
   /// Returns a trainer that computes contributions on the threads of `pool`. The pool must outlive the trainer, and
-  /// must not be stopped while the trainer runs. Throws what `plan` throws.
+  /// must not be stopped while the trainer runs. Throws as `build()`.
   [[nodiscard]] auto build(IoPool& pool) const { return make<Trainer>(&pool); }
 
   /// Returns a trainer for the role that the flags give: one program serves for all roles. Without a job name the whole
-  /// job runs in this process, as with `build(pool)`. Throws what `plan` throws.
+  /// job runs in this process, as with `build(pool)`. For a parameter server nothing is asked of the model, neither
+  /// here nor in `run()`, unless a job names an updater that only the model has. Throws as `build()`.
   [[nodiscard]] auto build(IoPool& pool, const ClusterFlags& flags) const { return make<ClusterTrainer>(pool, flags); }
 
-  /// Returns the plan that trainers hold: all the roles, without the user's types. `sim::run` takes a plan, too. Throws
-  /// `train_errc::no_such_variable` or `train_errc::bad_initial_name`, see `with_updater` and
-  /// `with_initial_checkpoint`.
+  /// Returns the plan that trainers hold: all the roles, without the user's types. `sim::run` takes a plan, too. Asks
+  /// nothing of the model. Throws `train_errc::bad_initial_name`, see `with_initial_checkpoint`.
   [[nodiscard]] auto plan() const {
     constexpr bool has_data = !std::same_as<typename R::DataType, detail::NoData>;
     constexpr bool measurable = detail::EvaluatedModel<typename R::ModelType> || !detail::evaluates<decltype(R::hooks)>;
@@ -362,6 +409,11 @@ class TrainerBuilder {
 /// Starts to build a trainer for a model: `train(Mlp{}).with_data(...).with_updater(...).build(pool, flags)`.
 template <Model M>
 [[nodiscard]] auto train(M model) {
+  constexpr bool brings_updaters = detail::BringsUpdaters<M> || !detail::HasUpdatersMember<M>;
+  static_assert(brings_updaters,
+                "distrib: updaters() of a model must be: auto updaters() const -> distrib::ModelUpdaters");
+  constexpr bool describes = detail::DescribesArithmetic<M> || !detail::HasDescribeMember<M>;
+  static_assert(describes, "distrib: describe() of a model must be: auto describe() const -> std::string");
   using Start = Recipe<M, detail::NoData, std::tuple<>>;
   return TrainerBuilder<Start>{Start{std::move(model), {}, {}}};
 }
@@ -371,7 +423,8 @@ template <class M>
 auto train(M) -> detail::NoTrainer {
   constexpr bool variables = detail::HasVariables<M>;
   constexpr bool example = detail::HasExample<M>;
-  static_assert(variables, "distrib: a model needs: using Variables = distrib::VariableList<...>");
+  static_assert(variables,
+                "distrib: a model needs: using Variables = distrib::VariableList<...>, or distrib::RuntimeVariables");
   static_assert(example, "distrib: a model needs a type Example: one record of its data");
   if constexpr (variables && example) {
     constexpr bool lists = detail::HasVariablesFunction<M>;

@@ -25,7 +25,8 @@ inline namespace v0 {
 /// Threads: one at a time. `run()` blocks its thread, and handles SIGINT and SIGTERM meanwhile.
 class ClusterTrainer {
  public:
-  /// `pool` must outlive the trainer.
+  /// `pool` must outlive the trainer. Throws, unless this is a parameter server, what `TrainingPlan::check` throws. A
+  /// parameter server asks nothing of the model.
   DISTRIB_DECL ClusterTrainer(TrainingPlan plan, IoPool& pool, ClusterFlags flags);
   ClusterTrainer(ClusterTrainer&&) = default;
   DISTRIB_DECL ~ClusterTrainer();
@@ -42,7 +43,7 @@ class ClusterTrainer {
 
   /// Returns the result of the last `run()`.
   [[nodiscard]] auto result() const noexcept -> const TrainingResult& {
-    return flags_.local() ? local_.result() : evaluator_ ? evaluator_->result() : report_.result();
+    return local_ ? local_->result() : evaluator_ ? evaluator_->result() : report_.result();
   }
 
  private:
@@ -53,7 +54,7 @@ class ClusterTrainer {
   TrainingPlan plan_;
   IoPool& pool_;
   ClusterFlags flags_;
-  Trainer local_;  // runs the job if there is no job name
+  std::optional<Trainer> local_;  // runs the job if there is no job name
   std::optional<Evaluator> evaluator_;  // if this task is one
   TrainingReport report_;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/runtime_variables.hpp>
 #include <distrib/example/batch.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
@@ -20,6 +21,7 @@
 #include <distrib/train/clip_gradients.hpp>
 #include <distrib/train/feed_fn.hpp>
 #include <distrib/train/model.hpp>
+#include <distrib/train/model_updaters.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -44,14 +46,20 @@ inline namespace v0 {
 /// `source`, `job` and `layouts` must outlive it. `feeds`: extra input of the model, see `FeedFn`.
 template <Model M, class Source> class Contributor final : public AnyContributor {
   using Variables = typename M::Variables;
-  static constexpr bool has_tables = Variables::tables != 0;
 
  public:
+  /// `of_model`: the updaters that the model brings. `feeds`: extra input of the model, see `FeedFn`.
   Contributor(const M& model, const Source& source, const Job& job, std::span<const ShardLayout> layouts,
-              std::vector<FeedFn> feeds = {})
-      : model_{model}, source_{source}, job_{job}, layouts_{layouts}, feeds_{std::move(feeds)} {
+              const ModelUpdaters& of_model = {}, std::vector<FeedFn> feeds = {})
+      : model_{model},
+        source_{source},
+        job_{job},
+        layouts_{layouts},
+        not_clipped_{updated_by_model(job, of_model)},
+        feeds_{std::move(feeds)} {
+    const RuntimeVariables variables{job.variables, job.tables};
     for (std::uint32_t rank = 0; rank < job.ranks; ++rank)
-      ranks_.push_back(std::make_unique<OfRank>(model, job, layouts));
+      ranks_.push_back(std::make_unique<OfRank>(variables, job, layouts));
   }
 
   /// Reads the batches of (step, rank) before their contribution is computed, while the values are on their way. In a job
@@ -67,7 +75,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   /// in `others`, names a row that a table with `rows` does not have.
   auto prepare(Rank rank, Step step, const KeyLists& others = {}) -> std::vector<WantedRows> override {
     const Step last = job_.steps_of(rank);
-    if (step > last + 1 || (step > last && !has_tables)) return {};
+    if (step > last + 1 || (step > last && !has_tables())) return {};
     Ahead& ahead = ranks_[rank]->ahead(step);
     if (step > last || ahead.step != step) {
       ahead.step = 0;  // until the rest has succeeded
@@ -75,8 +83,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       else read(rank, step, others, ahead);
       ahead.step = step;
     }
-    if constexpr (has_tables) return ahead.keys.wanted();
-    else return {};
+    return has_tables() ? ahead.keys.wanted() : std::vector<WantedRows>{};
   }
 
   /// Returns the request to each shard, for a step that was prepared.
@@ -89,21 +96,21 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   [[nodiscard]] auto digests(Rank rank, Step step, std::span<const SharedBuffer> blocks) const
       -> std::vector<TableDigest> override {
     std::vector<TableDigest> digests;
-    for (std::size_t table = 0; table < Variables::tables; ++table)
+    for (std::size_t table = 0; table < job_.tables.size(); ++table)
       digests.push_back(ranks_[rank]->ahead(step).keys.digest(blocks, table));
     return digests;
   }
 
   /// Computes the contribution (step, rank): reads `values` and writes `gradients`, one block per shard each. Returns
-  /// the loss. With n = `Job::gradient_accumulation`, its batches are the n batches of the source from number ((step -
-  /// 1) * ranks + rank) * n on; reads them unless `prepare` has done so. Throws what `prepare` throws; what the model's `gradients()` throws is nested in a `std::runtime_error` that
-  /// names step, rank and batch.
+  /// the loss. With n = `Job::gradient_accumulation`, its batches are the n batches of the source from number
+  /// ((step - 1) * ranks + rank) * n on; reads them unless `prepare` has done so. Throws what `prepare` throws; what the
+  /// model's `gradients()` throws is nested in a `std::runtime_error` that names step, rank and batch.
   auto operator()(Rank rank, Step step, std::span<const SharedBuffer> values,
                   std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float override {
     prepare(rank, step);
     OfRank& mine = *ranks_[rank];
     const Ahead& ahead = mine.ahead(step);
-    if constexpr (has_tables)
+    if (has_tables())
       for (std::size_t shard = 0; shard < layouts_.size(); ++shard) ahead.keys.begin(shard, *gradients[shard]);
     // If a variable is neither divided nor rounded on its way, the model works directly on the received and sent
     // blocks.
@@ -113,7 +120,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       mine.values.lend(v, values[shard]->data() + wire_offset(layout, entry));
       mine.gradients.lend(v, gradients[shard]->data() + wire_offset(layout, entry));
     });
-    for (std::size_t table = 0; table < Variables::tables; ++table) {
+    for (std::size_t table = 0; table < job_.tables.size(); ++table) {
       const std::size_t dim = job_.tables[table].dim;
       mine.values.rows(table).resize(ahead.keys.rows(table), dim);
       mine.gradients.rows(table).resize(ahead.keys.rows(table), dim);
@@ -121,12 +128,12 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       ahead.keys.collect(values, table, mine.values.rows(table).data());
     }
     const float loss = mean_gradients(mine, ahead, step, rank);
-    mine.norm = clip_gradients(job_, mine.gradients);
+    mine.norm = clip_gradients(job_, mine.gradients, not_clipped_);
     for_each_entry([&](std::size_t shard, const auto& layout, const auto& entry) {
       if (!entry.travels_whole)
         gather_to_send(layout, entry, std::as_const(mine.gradients).data(entry.variable), gradients[shard]->data());
     });
-    for (std::size_t table = 0; table < Variables::tables; ++table)
+    for (std::size_t table = 0; table < job_.tables.size(); ++table)
       ahead.keys.deal_gradients(gradients, table, std::as_const(mine.gradients).rows(table).data());
     return loss;
   }
@@ -143,7 +150,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     if (ahead.step != step) return false;
     bool any = false;
     std::vector<float> rows;
-    for (std::size_t table = 0; table < Variables::tables; ++table) {
+    for (std::size_t table = 0; table < job_.tables.size(); ++table) {
       const std::span<const std::int64_t> index = ahead.keys.index_of_others(table);
       const std::size_t dim = job_.tables[table].dim;
       any = any || !index.empty();
@@ -158,8 +165,12 @@ template <Model M, class Source> class Contributor final : public AnyContributor
 
  private:
   struct Ahead {
-    Ahead(const Job& job, std::span<const ShardLayout> layouts)
-        : batches(job.gradient_accumulation), lookups(job.tables.size()), ends(job.tables.size()), keys{job, layouts} {}
+    Ahead(const RuntimeVariables& variables, const Job& job, std::span<const ShardLayout> layouts)
+        : batches(job.gradient_accumulation),
+          of_batch{variables},
+          lookups(job.tables.size()),
+          ends(job.tables.size()),
+          keys{job, layouts} {}
     Step step = 0;  // 0: nothing is prepared
     std::vector<Batch<typename M::Example>> batches;
     Lookups<Variables> of_batch;
@@ -168,10 +179,10 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     BatchKeys keys;
   };
   struct OfRank {
-    OfRank(const M& model, const Job& job, std::span<const ShardLayout> layouts)
-        : values{model.variables()}, gradients{model.variables()} {
-      for (int i = 0; i < (has_tables ? 2 : 1); ++i) aheads.emplace_back(job, layouts);
-      if (job.gradient_accumulation > 1) more.emplace(model.variables());
+    OfRank(const RuntimeVariables& variables, const Job& job, std::span<const ShardLayout> layouts)
+        : values{variables}, gradients{variables} {
+      for (int i = 0; i < (job.tables.empty() ? 1 : 2); ++i) aheads.emplace_back(variables, job, layouts);
+      if (job.gradient_accumulation > 1) more.emplace(variables);
     }
     auto ahead(Step step) -> Ahead& { return aheads[step % aheads.size()]; }
 
@@ -185,7 +196,8 @@ template <Model M, class Source> class Contributor final : public AnyContributor
 
   void read(Rank rank, Step step, const KeyLists& others, Ahead& ahead) const {
     for (std::size_t i = 0; i < ahead.batches.size(); ++i) source_.fill(first_batch(step, rank) + i, ahead.batches[i]);
-    if constexpr (has_tables) {
+    if constexpr (detail::HasLookups<M>) {
+      if (!has_tables()) return;
       for (std::vector<std::uint64_t>& keys : ahead.lookups) keys.clear();
       for (std::vector<std::size_t>& ends : ahead.ends) ends.clear();
       for (const auto& batch : ahead.batches) {
@@ -200,6 +212,8 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       ahead.keys.find(ahead.lookups, others);
     }
   }
+
+  [[nodiscard]] auto has_tables() const noexcept -> bool { return !job_.tables.empty(); }
 
   [[nodiscard]] auto first_batch(Step step, Rank rank) const noexcept -> std::uint64_t {
     return ((step - 1) * job_.ranks + rank) * job_.gradient_accumulation;
@@ -247,6 +261,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   const Source& source_;
   const Job& job_;
   std::span<const ShardLayout> layouts_;
+  std::vector<bool> not_clipped_;  // see `updated_by_model`
   std::vector<FeedFn> feeds_;
   std::vector<std::unique_ptr<OfRank>> ranks_;
 };

@@ -15,11 +15,11 @@ enum class train_errc {
   too_little_data, ///< The data are not enough for one whole step. Add records, or reduce the batch size or the number of workers.
   no_workers,      ///< The job has 0 workers, 0 parameter servers or 0 shards. Ask for at least one of each: see `LocalMode`, and `sim::Options`.
   nothing_to_evaluate, ///< This task is an evaluator, but the trainer has no `Evaluate`, or no `SaveCheckpoint` whose directory it could follow. Add both to the hooks.
-  no_such_variable, ///< `with_updater` or `with_initial_checkpoint` has a prefix with which no variable's or table's name begins. Use one of the names in the text, or the beginning of one.
+  no_such_variable, ///< `with_updater` has a prefix or a predicate that fits no variable or table; or `with_initial_checkpoint`, or `updaters()` of the model, has a name that does not exist. Use one of the names in the text, or the beginning of one.
   too_few_workers, ///< A consistency has more `replicas_to_aggregate` than there are workers, so no step would ever be complete. Aggregate at most as many as there are workers, or start more workers.
   no_replicas,     ///< The job cannot have this number of replicas of each shard: it must be 1, or 2 in a synchronous job without backup workers and with at least 2 parameter servers. Use `BulkSynchronousParallel{}`, or start more servers.
-  no_initial_values, ///< A variable has a `CustomInitializer`, but the model does not provide values. Add `void initial_values(distrib::InitialValues<Variables>&) const` to the model.
-  unsupported_initial_values, ///< An Embedding has a `CustomInitializer`, or a variable has one together with `with_initial_checkpoint`. Give the Embedding another initializer; take the values of variables either from the checkpoint or from the model.
+  no_initial_values, ///< A variable has a `CustomInitializer`, but the model does not provide values. Add `void initial_values(distrib::InitialValues<Variables>&, std::uint64_t seed) const` to the model; it may leave out the seed.
+  unsupported_initial_values, ///< An Embedding has a `CustomInitializer`, or a variable has one together with an initial checkpoint that may lack variables. Give the Embedding another initializer; leave `allow_missing` out, or read the file in `initial_values()` of the model.
   bad_initial_name, ///< An entry of `InitialCheckpointOptions::names` has none of the allowed forms, or two entries are for the same name. Write two names, or two prefixes that end with '/'.
   bad_embedding,    ///< An Embedding has `min_count` 0; or it has `rows`, and so all rows from the start, but also a `min_count` other than 1 or an `evict_after`. Leave `rows` out, or `min_count` and `evict_after`.
   bad_accumulation, ///< `with_gradient_accumulation` has 0 batches, or more than 4096. Use a number between; 1 is the default.
@@ -27,6 +27,9 @@ enum class train_errc {
   nan_loss,         ///< The loss of a contribution is NaN, and the hook `NanTensor` ends the job then. Lower the learning rate, clip the gradients, or look for the batch that the text names.
   only_in_one_process, ///< A hook asks for something that only a job in one process can do: checkpoints by time, or a number of steps from where the run begins. In a cluster, use `SaveCheckpoint::every_steps` and `StopAtStep::last_step`.
   cannot_wait,      ///< `GlobalStepWaiter` would wait for ever: without this worker no step is ever complete. Use it in a cluster, with `AsynchronousParallel`.
+  no_lookups,       ///< The variables of a model are known only at run time and have tables, but the model does not say which rows a batch needs. Add `void lookups(const distrib::Batch<Example>&, distrib::Lookups<Variables>&) const` to the model.
+  bad_description,  ///< `describe()` of the model returns more than 4096 bytes, or a line end or another control character. Return one short line.
+  too_many_updaters, ///< More than 1000 variables have updaters that need a line of their own in the job. Set the updater of the largest group by `with_updater(updater)`, without a predicate, or select by a common prefix of the names.
 };
 // clang-format on
 
@@ -41,18 +44,22 @@ inline constexpr ErrorText train_texts[] = {
     {train_errc::nothing_to_evaluate, failure::invalid_argument,
      "an evaluator needs the hooks Evaluate and SaveCheckpoint: it measures the checkpoints in that directory"},
     {train_errc::no_such_variable, failure::invalid_argument,
-     "no variable or table has this name or prefix: use a name of the job, or the beginning of one"},
+     "no variable or table has this name or prefix, or fits this predicate: use a name of the job, or the beginning of "
+     "one"},
     {train_errc::too_few_workers, failure::invalid_argument,
      "replicas_to_aggregate is larger than the number of workers: reduce it, or start more workers"},
     {train_errc::no_replicas, failure::invalid_argument,
-     "2 replicas need a synchronous job without backup workers, and at least 2 parameter servers"},
+     "2 replicas need a synchronous job without backup workers, and at least 2 parameter servers, and there cannot be "
+     "more than 2: use BulkSynchronousParallel{}, start more servers, or use 1 replica"},
     {train_errc::no_initial_values, failure::invalid_argument,
      "the variable has a CustomInitializer, but the model provides no values: add initial_values() to the model"},
     {train_errc::unsupported_initial_values, failure::unsupported,
-     "a CustomInitializer is possible only for a Variable, and only in a job without an initial checkpoint"},
+     "a CustomInitializer is possible only for a Variable, and not beside an initial checkpoint that may lack "
+     "variables: "
+     "give the Embedding another initializer, or leave allow_missing out"},
     {train_errc::bad_initial_name, failure::invalid_argument,
-     "this entry is not allowed: give two names, or two prefixes that end with '/', and each name of the job only "
-     "once"},
+     "this entry is not allowed: give two names, or two prefixes that end with '/' or '.', or \"\" as the name in the "
+     "checkpoint, and each name of the job only once"},
     {train_errc::bad_accumulation, failure::invalid_argument,
      "the number of batches of one contribution must be from 1 to 4096"},
     {train_errc::bad_hook, failure::invalid_argument, "the arguments of this hook do not go together"},
@@ -66,6 +73,13 @@ inline constexpr ErrorText train_texts[] = {
      "asynchronously"},
     {train_errc::bad_embedding, failure::invalid_argument,
      "min_count must be at least 1; an Embedding with rows can have neither min_count nor evict_after"},
+    {train_errc::no_lookups, failure::invalid_argument,
+     "the model has tables, but no lookups() that says which rows a batch needs"},
+    {train_errc::bad_description, failure::invalid_argument,
+     "describe() of a model must return one line of at most 4096 bytes without control characters"},
+    {train_errc::too_many_updaters, failure::exhausted,
+     "at most 1000 variables can have updaters of their own: give the largest group with_updater(updater) without a "
+     "predicate, or select by prefix"},
 };
 
 /// Category "distrib.train".

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/runtime_variables.hpp>
 #include <distrib/example/batch.hpp>
 #include <distrib/ps/store/key_lists.hpp>
 #include <distrib/tensor/lookups.hpp>
@@ -11,7 +12,6 @@
 #include <distrib/train/model.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -29,8 +29,11 @@ template <detail::EvaluatedModel M, class Source> class Evaluation final : publi
   using Variables = typename M::Variables;
 
  public:
-  Evaluation(const M& model, Source source) : model_{model}, source_{std::move(source)} {
-    if constexpr (Variables::tables != 0) find_keys();
+  /// `variables`: what the model returns.
+  Evaluation(const M& model, RuntimeVariables variables, Source source)
+      : model_{model}, variables_{std::move(variables)}, source_{std::move(source)} {
+    if constexpr (detail::HasLookups<M>)
+      if (num_tables() != 0) find_keys();
   }
 
   /// Returns for each table the keys whose rows are needed, in ascending order. Empty if the model has no tables.
@@ -41,15 +44,15 @@ template <detail::EvaluatedModel M, class Source> class Evaluation final : publi
   [[nodiscard]] auto operator()(RuntimeValues& values) const -> Metrics override {
     Values<Variables> named{std::move(values)};
     Metrics metrics;
-    LookedUp rows;
+    LookedUp rows{Lookups<Variables>{variables_}, std::vector<std::vector<std::int64_t>>(num_tables())};
     Batch<typename M::Example> batch;
     for (std::uint64_t i = 0; i < source_.in_order_batches(); ++i) {
       source_.fill_in_order(i, batch);
-      if constexpr (Variables::tables != 0) look_up(batch, rows, named);
+      if constexpr (detail::HasLookups<M>) look_up(batch, rows, named);
       metrics.merge(model_.evaluate(std::as_const(batch), std::as_const(named)));
     }
     // The index lists point into `rows`, which is destroyed here.
-    for (std::size_t table = 0; table < Variables::tables; ++table) named.set_index(table, {});
+    for (std::size_t table = 0; table < num_tables(); ++table) named.set_index(table, {});
     values = std::move(named);
     return metrics;
   }
@@ -58,18 +61,18 @@ template <detail::EvaluatedModel M, class Source> class Evaluation final : publi
   // The keys that the model looks up in one batch, and for each table the numbers of their rows.
   struct LookedUp {
     Lookups<Variables> lookups;
-    std::array<std::vector<std::int64_t>, Variables::tables> index;
+    std::vector<std::vector<std::int64_t>> index;
   };
 
   void find_keys() {
-    keys_.resize(Variables::tables);
+    keys_.resize(num_tables());
     Batch<typename M::Example> batch;
-    Lookups<Variables> lookups;
+    Lookups<Variables> lookups{variables_};
     for (std::uint64_t i = 0; i < source_.in_order_batches(); ++i) {
       source_.fill_in_order(i, batch);
       lookups.clear();
       model_.lookups(std::as_const(batch), lookups);
-      for (std::size_t table = 0; table < Variables::tables; ++table) {
+      for (std::size_t table = 0; table < num_tables(); ++table) {
         std::vector<std::uint64_t>& all = keys_[table];
         const std::span<const std::uint64_t> more = lookups.lists()[table];
         // Remove repeated keys before the list has to allocate more memory.
@@ -86,9 +89,10 @@ template <detail::EvaluatedModel M, class Source> class Evaluation final : publi
   }
 
   void look_up(const Batch<typename M::Example>& batch, LookedUp& rows, Values<Variables>& values) const {
+    if (num_tables() == 0) return;
     rows.lookups.clear();
     model_.lookups(batch, rows.lookups);
-    for (std::size_t table = 0; table < Variables::tables; ++table) {
+    for (std::size_t table = 0; table < num_tables(); ++table) {
       const std::vector<std::uint64_t>& keys = keys_[table];
       std::vector<std::int64_t>& index = rows.index[table];
       index.clear();
@@ -98,7 +102,10 @@ template <detail::EvaluatedModel M, class Source> class Evaluation final : publi
     }
   }
 
+  [[nodiscard]] auto num_tables() const noexcept -> std::size_t { return variables_.table_infos().size(); }
+
   const M& model_;
+  RuntimeVariables variables_;
   Source source_;
   KeyLists keys_;
 };

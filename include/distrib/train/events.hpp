@@ -19,7 +19,7 @@ struct JobStart {
   /// job had done when this worker started.
   Step first_step = 0;
   Step last_step = 0;  ///< The job ends after this step.
-  std::uint32_t workers = 1;
+  std::uint32_t workers = 1;  ///< Number of workers of the job.
   /// Batch size times the batches of a contribution times the contributions that a step counts.
   std::uint64_t examples_per_step = 0;
   /// Prefix of the checkpoint from which a job in one process continues. Empty: it starts from its initial values. In a
@@ -51,7 +51,7 @@ struct PhaseMeasured {
 /// these events, and one event may stand for several steps: numbers grow, but some may be missing. A run that continues a
 /// job begins behind the steps of the runs before it, see `JobStart::first_step`.
 struct StepDone {
-  Step step = 0;
+  Step step = 0;  ///< Number of the step, from 1.
   /// What `gradients()` returned. In one process, synchronous: the mean over the workers. Asynchronous: of the newest
   /// contribution. In a cluster: of the newest contribution of the chief, so from its batch alone; the losses of other
   /// workers are not known.
@@ -69,14 +69,14 @@ struct CheckpointBegun {
 
 /// A checkpoint is durable.
 struct CheckpointSaved {
-  Step step = 0;
-  std::string prefix;
+  Step step = 0;  ///< Last step whose update is in the checkpoint.
+  std::string prefix;  ///< Path of the checkpoint, without the endings of its files.
 };
 
 /// The model was measured on the evaluation data.
 struct Evaluated {
-  Step step = 0;
-  Metrics metrics;
+  Step step = 0;  ///< Last step whose update the measured values have.
+  Metrics metrics;  ///< What the evaluation has measured.
   std::string checkpoint = {};  ///< Prefix of the checkpoint whose values were measured; only at an evaluator.
 };
 
@@ -86,8 +86,8 @@ struct Evaluated {
 struct TrainingResult {
   std::string mode;  ///< "sync", "ssp" or "async".
   std::uint32_t ps = 0;  ///< Parameter server tasks; 0 in local mode.
-  std::uint32_t workers = 0;
-  std::uint32_t shards = 0;
+  std::uint32_t workers = 0;  ///< Number of workers of the job.
+  std::uint32_t shards = 0;  ///< Number of shards of the job.
   Step steps = 0;  ///< Global steps done, including the steps of earlier runs.
   bool complete = false;  ///< All steps are done. False: the run was interrupted, and can be continued.
   std::string stop_reason = {};  ///< Why a hook asked to stop; empty if none did.
@@ -107,7 +107,7 @@ struct TrainingResult {
 /// A run is over: its last step is done, it was asked to stop, or, in a cluster, another task was lost permanently. Not
 /// sent if `run()` throws.
 struct JobEnd {
-  TrainingResult result;
+  TrainingResult result;  ///< What `run()` is about to return.
   /// The values at the end; null if they are not known: in a cluster they are known only to the chief of a job that is
   /// done. Valid during the call.
   const NamedValues* values = nullptr;

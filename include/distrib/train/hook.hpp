@@ -44,6 +44,11 @@ template <class H>
 inline constexpr bool writes_files = requires(const H& hook) {
   { hook.written_directory() } -> std::convertible_to<std::string>;
 };
+// A hook may have a member of these names that has not the right form: `with_hooks` refuses it.
+template <class H> inline constexpr bool has_report = requires(H& hook) { hook.report(); };
+template <class H> inline constexpr bool has_stop_reason = requires(H& hook) { hook.stop_reason(); };
+template <class H> inline constexpr bool has_wants_checkpoint = requires(H& hook) { hook.wants_checkpoint(); };
+template <class H> inline constexpr bool has_written_directory = requires(H& hook) { hook.written_directory(); };
 template <class H> inline constexpr bool is_setting = requires { typename H::Setting; };
 }  // namespace detail
 
@@ -61,8 +66,9 @@ template <class H> inline constexpr bool is_setting = requires { typename H::Set
 /// - `on_end(const JobEnd&)`: a run is over.
 ///
 /// The results of these members are ignored. In a cluster the chief's hooks receive all of them, the hooks of other
-/// workers `on_contribution`, `on_phase` and `on_event`, and the hooks of parameter servers `on_phase` and `on_event`. The settings (`StopAtStep`,
-/// `SaveCheckpoint`, `Evaluate`, `FeedFn`, `GlobalStepWaiter`), which have a member type `Setting`, are also hooks.
+/// workers `on_contribution`, `on_phase` and `on_event`, and the hooks of parameter servers `on_phase` and `on_event`.
+/// The settings (`StopAtStep`, `SaveCheckpoint`, `Evaluate`, `FeedFn`, `GlobalStepWaiter`), which have a member type
+/// `Setting`, are also hooks.
 ///
 /// More members are optional:
 /// - `report() -> std::optional<Event>` returns an event for all hooks, or an empty optional. Called after each event.
@@ -78,8 +84,12 @@ template <class H> inline constexpr bool is_setting = requires { typename H::Set
 ///   time may use it, see `WriterLocks`.
 ///
 /// Semantics: a value. A copy of a hook that has received no event yet is equivalent to the original. Members are
-/// called on the thread of `run()`, one call at a time, in the order of the events. An exception from a hook ends the
-/// job.
+/// called on the thread of `run()`, one call at a time, in the order of the events. A hook cannot end the
+/// job of a cluster as done before its last step. `std::raise(SIGTERM)` in `on_step`, once, asks this task to stop, too,
+/// as `Trainer::run` and `ClusterTrainer::run` describe.
+///
+/// Errors: an exception from a hook leaves `run()`. Nothing more is saved and `on_end` is not called; in a cluster the
+/// other tasks wait for this task as for one that died.
 template <class H>
 concept Hook = std::copy_constructible<H> &&
                (detail::hears_start<H> || detail::hears_contribution<H> || detail::hears_step<H> ||

@@ -3,7 +3,10 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/initializer.hpp>
+#include <distrib/core/runtime_variables.hpp>
 #include <distrib/core/table_info.hpp>
+#include <distrib/core/variable_info.hpp>
 #include <distrib/core/variables.hpp>
 #include <distrib/ps/job/initial_blocks.hpp>
 #include <distrib/ps/job/job.hpp>
@@ -12,26 +15,39 @@
 #include <distrib/train/model.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace distrib {
 inline namespace v0 {
 
-/// A model that provides the initial values of its variables with a `CustomInitializer`: `initial_values()` writes
-/// them. It is called once in each process that computes contributions, before training. It must be a pure function: it
-/// writes the same bytes on every worker, at every start.
+namespace detail {
 template <class M>
-concept InitializedModel = Model<M> && requires(const M& model, InitialValues<typename M::Variables>& values) {
-  model.initial_values(values);
+concept TakesSeed = requires(const M& model, InitialValues<typename M::Variables>& values, std::uint64_t seed) {
+  model.initial_values(values, seed);
 };
+template <class M>
+concept TakesNoSeed =
+    requires(const M& model, InitialValues<typename M::Variables>& values) { model.initial_values(values); };
+}  // namespace detail
+
+/// A model that provides the initial values of its variables with a `CustomInitializer`: `initial_values(values, seed)`
+/// writes them, or `initial_values(values)` if they do not depend on the seed of the job. It is called once in each
+/// process that computes contributions, before training. It must be a pure function: it writes the same bytes on every
+/// worker, at every start. Random numbers must come from the seed: `Philox{seed, 0, 0}` is a generator that no step
+/// uses.
+template <class M>
+concept InitializedModel = Model<M> && (detail::TakesSeed<M> || detail::TakesNoSeed<M>);
 
 /// Asks the model for its own initial values and stores their digests in the job; returns contribution 0, see
-/// `set_initial_values`. Returns an empty list if no variable has a `CustomInitializer`.
+/// `set_initial_values`. Returns an empty list if no variable has a `CustomInitializer`. In a job with an initial
+/// checkpoint that must have every variable, the model is not asked, and such variables get another initializer, which is
+/// never used.
 ///
 /// Errors: throws `train_errc::no_initial_values` if the model does not provide the values, and
 /// `train_errc::unsupported_initial_values` if a table has a `CustomInitializer`, or if a variable has one and the job
-/// has an initial checkpoint, too. Throws what the model throws.
+/// has an initial checkpoint that may lack variables. Throws what the model throws.
 template <Model M> [[nodiscard]] auto make_initial_values(const M& model, Job& job) -> std::vector<SharedBuffer> {
   for (const TableInfo& table : job.tables)
     if (table.initializer.is_custom()) throw_error(train_errc::unsupported_initial_values, "table " + table.name);
@@ -39,11 +55,17 @@ template <Model M> [[nodiscard]] auto make_initial_values(const M& model, Job& j
   for (const VariableInfo& variable : job.variables)
     if (custom.empty() && variable.initializer.is_custom()) custom = variable.name;
   if (custom.empty()) return {};
-  if (!job.initial_checkpoint.empty())
-    throw_error(train_errc::unsupported_initial_values, custom + ", with checkpoint " + job.initial_checkpoint);
+  if (!job.initial_checkpoint.empty()) {
+    if (job.initial_allow_missing)
+      throw_error(train_errc::unsupported_initial_values, custom + ", with checkpoint " + job.initial_checkpoint);
+    for (VariableInfo& variable : job.variables)
+      if (variable.initializer.is_custom()) variable.initializer = ZerosInitializer{};
+    return {};
+  }
   if constexpr (InitializedModel<M>) {
-    InitialValues<typename M::Variables> values{job.variables};
-    model.initial_values(values);
+    InitialValues<typename M::Variables> values{RuntimeVariables{job.variables, job.tables}};
+    if constexpr (detail::TakesSeed<M>) model.initial_values(values, job.seed);
+    else model.initial_values(values);
     std::vector<ByteView> whole;
     for (std::size_t v = 0; v < values.size(); ++v) whole.emplace_back(values.data(v), values.size_bytes(v));
     return set_initial_values(job, whole);

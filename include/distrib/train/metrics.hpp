@@ -16,7 +16,7 @@ inline namespace v0 {
 
 /// The result of an evaluation: named means over a number of examples, and areas under ROC curves. A value.
 struct Metrics {
-  std::uint64_t examples = 0;
+  std::uint64_t examples = 0;  ///< Number of examples that were evaluated.
   /// In the model's order: {"accuracy", 0.88}, {"loss", 0.33}.
   std::vector<std::pair<std::string, double>> means = {};
   /// Measures that are not means over the examples: {"auc", RocAuc{}}, filled by `add`.

@@ -9,10 +9,12 @@
 #include <distrib/tensor/values.hpp>
 #include <distrib/train/feed_fn.hpp>
 #include <distrib/train/metrics.hpp>
+#include <distrib/train/model_updaters.hpp>
 
 #include <concepts>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace distrib {
@@ -22,7 +24,7 @@ inline namespace v0 {
 /// the same name (step, rank) gives the same bytes on any worker at any time.
 struct StepContext {
   Step step = 0;              ///< From 1.
-  Rank rank = 0;
+  Rank rank = 0;  ///< From 0.
   std::uint32_t workers = 1;  ///< Number of ranks of the job.
   std::uint64_t seed = 0;     ///< Seed of the job.
   std::uint32_t micro_batch = 0;  ///< Number of the batch within the contribution, see `with_gradient_accumulation`.
@@ -41,9 +43,10 @@ struct StepContext {
 
 namespace detail {
 template <class M>
-concept LooksUp =
-    M::Variables::tables == 0 || requires(const M& model, const Batch<typename M::Example>& batch,
-                                          Lookups<typename M::Variables>& lookups) { model.lookups(batch, lookups); };
+concept HasLookups = requires(const M& model, const Batch<typename M::Example>& batch,
+                              Lookups<typename M::Variables>& lookups) { model.lookups(batch, lookups); };
+template <class M>
+concept LooksUp = !has_known_tables<typename M::Variables> || HasLookups<M>;
 }  // namespace detail
 
 /// A model that can be trained. With tables among its variables it also has
@@ -51,9 +54,21 @@ concept LooksUp =
 /// `evaluate(const Batch<Example>&, const Values<Variables>&) const -> Metrics`, and for a `CustomInitializer`
 /// `initial_values`, see `InitialValues`.
 ///
-/// Semantics: `variables()` returns shapes and initializers. `gradients()` adds to the gradients, which are zero at the
-/// start, and returns the mean loss of the batch. If there are tables among the variables, `lookups()` lists the keys
-/// that a batch needs. All are pure functions of their arguments, and are called by several threads at once.
+/// It may also have
+/// - `updaters() const -> ModelUpdaters`: updaters for some of its variables and tables, by their whole names. The
+///   recipe's `with_updater` with a predicate or without a name does not replace them; one with the same whole name
+///   does. What `gradients()` writes for these need not be the gradient of the loss, and is not clipped: with `Sgd{1}`
+///   the difference (before - after) sets a running mean to its new value;
+/// - `describe() const -> std::string`: one line that describes with what this process computes, such as the name and
+///   version of a library and its number of threads, at most 4096 bytes. Workers of a synchronous job whose lines
+///   differ are refused (`ps_errc::unlike_arithmetic`); other jobs report an event. Not part of the identity of the
+///   job.
+///
+/// Semantics: `Variables` is a `VariableList`, or `RuntimeVariables` if the names are known only when the program runs.
+/// `variables()` returns names, shapes and initializers; a process asks for them once. `gradients()` adds to the
+/// gradients, which are zero at the start, and returns the mean loss of the batch. If there are tables among the
+/// variables, `lookups()` lists the keys that a batch needs. All are pure functions of their arguments, and are called
+/// by several threads at once.
 template <class M>
 concept Model =
     detail::is_variable_list<typename M::Variables> && detail::LooksUp<M> &&
@@ -71,6 +86,22 @@ concept EvaluatedModel = Model<M> && requires(const M& model, const Batch<typena
                                               const Values<typename M::Variables>& values) {
   { model.evaluate(batch, values) } -> std::same_as<Metrics>;
 };
+
+/// A model that brings updaters of its own.
+template <class M>
+concept BringsUpdaters = requires(const M& model) {
+  { model.updaters() } -> std::convertible_to<ModelUpdaters>;
+};
+template <class M>
+concept HasUpdatersMember = requires(M& model) { model.updaters(); };
+
+/// A model that describes its arithmetic.
+template <class M>
+concept DescribesArithmetic = requires(const M& model) {
+  { model.describe() } -> std::convertible_to<std::string>;
+};
+template <class M>
+concept HasDescribeMember = requires(M& model) { model.describe(); };
 
 }  // namespace detail
 

@@ -3,7 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
-#include <distrib/ps/job/job.hpp>
+#include <distrib/core/runtime_variables.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 
@@ -22,23 +22,24 @@ inline namespace v0 {
 /// during the call.
 class NamedValues {
  public:
-  /// Values in the blocks of all shards, in the format of the wire, one block per shard.
-  NamedValues(const Job& job, std::span<const ShardLayout> layouts, std::span<const SharedBuffer> blocks) noexcept
-      : job_{&job}, layouts_{layouts}, blocks_{blocks} {}
+  /// Values in the blocks of all shards, in the format of the wire, one block per shard. `variables`: those of the job.
+  NamedValues(const RuntimeVariables& variables, std::span<const ShardLayout> layouts,
+              std::span<const SharedBuffer> blocks) noexcept
+      : variables_{&variables}, layouts_{layouts}, blocks_{blocks} {}
   /// Values that are whole variables already.
-  NamedValues(const Job& job, const RuntimeValues& values) noexcept : job_{&job}, whole_{&values} {}
+  explicit NamedValues(const RuntimeValues& values) noexcept : variables_{&values.variables()}, whole_{&values} {}
   NamedValues(const NamedValues&) = delete;
   auto operator=(const NamedValues&) -> NamedValues& = delete;
 
   /// Returns the names of the variables, in the job's order. Tables are not among them.
   [[nodiscard]] DISTRIB_DECL auto names() const -> std::vector<std::string>;
 
-  /// Returns all elements of the variable `name`, row-major; of counters too. Throws `train_errc::no_such_variable`, with
-  /// the names that there are, if no variable has this name.
+  /// Returns all elements of the variable `name`, row-major, as numbers of one type; of counters too. Throws
+  /// `variables_errc::unknown_name`, with the names that are most alike, or `variables_errc::no_variable` for a table.
   [[nodiscard]] DISTRIB_DECL auto read(std::string_view name) const -> std::vector<double>;
 
  private:
-  const Job* job_;
+  const RuntimeVariables* variables_;
   std::span<const ShardLayout> layouts_;
   std::span<const SharedBuffer> blocks_;
   const RuntimeValues* whole_ = nullptr;

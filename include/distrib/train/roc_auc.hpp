@@ -37,7 +37,7 @@ class RocAuc {
     ++(positive ? buckets_[bucket].positives : buckets_[bucket].negatives);
   }
 
-  /// Adds the counts of `other`, which must have the same number of thresholds (a programmer error otherwise).
+  /// Adds the counts of `other`, which must have the same number of thresholds (programmer error otherwise; asserted).
   DISTRIB_DECL void merge(const RocAuc& other) noexcept;
 
   /// Returns the area, from 0 to 1; 0.5 for scores without information. As in TensorFlow, 0 if positive or negative

@@ -15,7 +15,7 @@ inline namespace v0 {
 /// a time may use it: another job ends at its start with `ps_errc::directory_in_use`.
 struct SaveCheckpoint {
   using Setting = SaveCheckpoint;
-  std::string directory;
+  std::string directory;  ///< Directory of the checkpoints.
   /// A checkpoint is saved at each multiple of this number of steps (asynchronous: or soon after), and at the end. 0:
   /// only at the end. A job that is stopped saves what it needs to continue, whatever this number is.
   std::uint64_t every_steps = 1000;

@@ -8,6 +8,7 @@
 
 #include <distrib/train/impl/accumulate_gradients.ipp>
 #include <distrib/train/impl/checkpoint_store.ipp>
+#include <distrib/train/impl/choose_updaters.ipp>
 #include <distrib/train/impl/clip_gradients.ipp>
 #include <distrib/train/impl/cluster_trainer.ipp>
 #include <distrib/train/impl/evaluator.ipp>

@@ -14,7 +14,7 @@ inline namespace v0 {
 /// ends with them. Neither member set: refused with `train_errc::no_end`; both: with `train_errc::bad_hook`.
 struct StopAtStep {
   using Setting = StopAtStep;
-  std::uint64_t last_step = 0;  ///< Counted from the first run of the job.
+  std::uint64_t last_step = 0;  ///< Number of the last step, from 1, counted from the first run of the job.
   /// Steps of this run, counted from the checkpoint that it continues from. In one process only: the tasks of a cluster
   /// would count from different steps (`train_errc::only_in_one_process`).
   std::uint64_t num_steps = 0;

@@ -5,6 +5,7 @@
 #include <distrib/core/dtype.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/core/shape.hpp>
+#include <distrib/core/variable_info.hpp>
 #include <distrib/optimizer/any_updater.hpp>
 #include <distrib/optimizer/gradient_clipping.hpp>
 #include <distrib/optimizer/moving_average.hpp>
@@ -60,6 +61,9 @@ struct AnyPartitioner {
 
 }  // namespace detail
 
+/// Says which variables belong to a group: a pure function of a variable.
+using VariablePredicate = std::function<bool(const VariableInfo&)>;
+
 /// The roles of a training that do not appear in the type of its trainer: all except the model, its data and its hooks.
 /// A value. For the meaning of a member see the function `with_MEMBER` of `TrainerBuilder`.
 struct TrainingOptions {
@@ -68,6 +72,7 @@ struct TrainingOptions {
   Consistency consistency;
   AnyUpdater updater = Sgd{};
   std::vector<std::pair<std::string, AnyUpdater>> updaters_of;  ///< By prefix of the variables' names.
+  std::vector<std::pair<VariablePredicate, AnyUpdater>> updater_groups;  ///< By predicate; a later one counts.
   LocalMode local;
   ClusterMode cluster;
   std::uint64_t seed = 0;

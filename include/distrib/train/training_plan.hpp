@@ -10,6 +10,7 @@
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/train/any_model.hpp>
+#include <distrib/train/choose_updaters.hpp>
 #include <distrib/train/hook_set.hpp>
 #include <distrib/train/recipe.hpp>
 #include <distrib/train/save_checkpoint.hpp>
@@ -17,7 +18,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,19 +29,20 @@ inline namespace v0 {
 /// A job, and what is computed from the job and the model before training begins.
 struct PlannedJob {
   Job job;
+  JobUpdaters updaters;                      ///< In the order of `Job::updater_of`.
   std::vector<SharedBuffer> initial_values;  ///< Contribution 0, see `WorkerOptions`; empty if there is none.
   std::vector<ShardLayout> layouts;          ///< One per shard.
 };
 
 /// A recipe without the user's types, as all kinds of trainers hold it. It makes the job for a number of tasks and
 /// ranks, with its last step and its interval of cuts, and says where cuts are kept and when the model is measured.
+/// Asks the model only in the members that say so.
 ///
 /// A value; copies share the model and the hooks. Threads: const members from any thread.
 class TrainingPlan {
  public:
-  /// Throws `train_errc::no_such_variable` if the prefix of an updater, or an entry of
-  /// `InitialCheckpointOptions::names`, matches no variable or table, and `train_errc::bad_initial_name` if an entry is
-  /// malformed or two entries are for the same name.
+  /// Throws `train_errc::bad_initial_name` if an entry of `InitialCheckpointOptions::names` is malformed or two entries
+  /// are for the same name.
   DISTRIB_DECL TrainingPlan(TrainingOptions options, std::shared_ptr<const AnyModel> model, HookSet hooks,
                             HookSettings settings);
 
@@ -61,16 +62,19 @@ class TrainingPlan {
   /// Returns the directories in which hooks write files.
   [[nodiscard]] auto written() const noexcept -> const std::vector<std::string>& { return settings_.written; }
 
-  /// Returns the updaters of the job, in the order of `Job::updater_of`.
-  [[nodiscard]] auto updaters() const noexcept -> const JobUpdaters& { return updaters_; }
+  /// Asks the model for its variables and updaters, and checks that the recipe fits them: throws what `choose_updaters`
+  /// throws, `train_errc::no_such_variable` if an entry of `InitialCheckpointOptions::names` matches no variable or
+  /// table, and what the model throws.
+  DISTRIB_DECL void check() const;
+
   /// Returns a function that finds the updaters of this program and of the library by their text. The hyper-parameters
   /// are those in the text: they come from the workers, and this program, as a parameter server, may have been started
-  /// with others.
+  /// with others. The function asks the model for its updaters only if neither the recipe nor the library has one.
   [[nodiscard]] DISTRIB_DECL auto updater_finder() const -> UpdaterFinder;
 
-  /// Returns the job in one process. Throws `train_errc` if the options do not make a job, and also throws what the
-  /// policies and `make_initial_values` throw.
-  /// `done`: steps of the checkpoint from which it continues, from which `StopAtStep::num_steps` counts.
+  /// Returns the job in one process. Asks the model. Throws what `check` throws, `train_errc` if the options do not
+  /// make a job, and what the policies and `make_initial_values` throw. `done`: steps of the checkpoint from which it
+  /// continues, from which `StopAtStep::num_steps` counts.
   [[nodiscard]] DISTRIB_DECL auto local_job(const OpenModel& model, Step done = 0) const -> PlannedJob;
 
   /// Returns the job on `tasks` parameter servers and `ranks` workers. Each worker keeps at most `replay_budget_bytes`
@@ -90,12 +94,13 @@ class TrainingPlan {
   }
 
  private:
-  DISTRIB_DECL void check_name(const std::string& told, const std::function<bool(const std::string&)>& is_meant) const;
-  DISTRIB_DECL void check_initial_names();
+  DISTRIB_DECL void check_forms();
+  DISTRIB_DECL void check_initial_names() const;
+  DISTRIB_DECL auto chosen_updaters() const -> ChosenUpdaters;
   DISTRIB_DECL static void check_rows(const TableInfo& table);
   [[nodiscard]] auto every_steps() const noexcept -> std::uint64_t { return save() ? save()->every_steps : 0; }
   DISTRIB_DECL auto make_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks, std::uint32_t replicas,
-                             Step done) const -> Job;
+                             Step done) const -> PlannedJob;
   DISTRIB_DECL auto complete(PlannedJob planned) const -> PlannedJob;
   DISTRIB_DECL auto last_step(const OpenModel& model, std::uint32_t ranks, Step done) const -> Step;
 
@@ -103,7 +108,6 @@ class TrainingPlan {
   std::shared_ptr<const AnyModel> model_;
   HookSet hooks_;
   HookSettings settings_;
-  JobUpdaters updaters_;
 };
 
 }  // namespace v0

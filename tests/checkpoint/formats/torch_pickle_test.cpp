@@ -61,7 +61,7 @@ auto names(const TorchState& state) -> std::string {
   for (const auto& one : state.tensors) all += (all.empty() ? "" : " ") + one.name;
   return all;
 }
-auto refusal(const std::string& bytes) -> Error {
+auto pickle_refusal(const std::string& bytes) -> Error {
   TorchState state;
   Error error;
   CHECK_FALSE(parse_torch_pickle(distrib::as_bytes(bytes), state, error));
@@ -150,7 +150,7 @@ TEST_CASE("torch pickle: every type of storage, and types without one", "[checkp
   CHECK(state.tensors.front().dtype == DType::uint32);
   CHECK(state.storages.front().size_bytes == 8);
   CHECK(parsed(pickle(dict(text("t") + untyped("float8_e8m0fnu")))).tensors.front().other_type == "float8_e8m0fnu");
-  CHECK_THAT(refusal(pickle(dict(text("t") + untyped("uint128")))).where, ContainsSubstring("torch.uint128"));
+  CHECK_THAT(pickle_refusal(pickle(dict(text("t") + untyped("uint128")))).where, ContainsSubstring("torch.uint128"));
 }
 
 TEST_CASE("torch pickle: no code runs; what it would call is named", "[checkpoint][torch_pickle]") {
@@ -170,11 +170,11 @@ TEST_CASE("torch pickle: no code runs; what it would call is named", "[checkpoin
       {"\x82\x01", "operation 0x82"},
   };
   for (const auto& c : cases) {
-    const Error error = refusal(pickle(c.value));
+    const Error error = pickle_refusal(pickle(c.value));
     CHECK(error.code == checkpoint_errc::unsupported);
     CHECK_THAT(error.where, ContainsSubstring(c.where) && ContainsSubstring("torch.save(module.state_dict(), FILE)"));
   }
-  CHECK_THAT(refusal("\x80\x04}.").where, ContainsSubstring("protocol 4"));
+  CHECK_THAT(pickle_refusal("\x80\x04}.").where, ContainsSubstring("protocol 4"));
 }
 
 TEST_CASE("torch pickle: damage is refused, and tensors outside of their storage", "[checkpoint][torch_pickle]") {
@@ -217,20 +217,21 @@ TEST_CASE("torch pickle: damage is refused, and tensors outside of their storage
       {pickle(dict(text("\xff") + small)), "not UTF-8"},
   };
   for (const auto& c : cases) {
-    const Error error = refusal(c.bytes);
+    const Error error = pickle_refusal(c.bytes);
     CHECK((error.code == checkpoint_errc::bad_tensor_file || error.code == checkpoint_errc::unsupported));
     CHECK_THAT(error.where, ContainsSubstring(c.where));
   }
   // of one of 64 axes and more
-  CHECK_THAT(refusal(with(tensor(storage("0", 6), 0, std::vector<int>(9, 1), std::vector<int>(9, 1)))).where,
+  CHECK_THAT(pickle_refusal(with(tensor(storage("0", 6), 0, std::vector<int>(9, 1), std::vector<int>(9, 1)))).where,
              ContainsSubstring("9 axes; at most 8 are read"));
 }
 
 TEST_CASE("torch pickle: what is no dict of tensors is refused with words", "[checkpoint][torch_pickle]") {
-  CHECK_THAT(refusal(pickle(small)).where, ContainsSubstring("a tensor without a name; save a dict"));
-  CHECK_THAT(refusal(pickle("N")).where, ContainsSubstring("holds no tensors"));
-  CHECK_THAT(refusal(pickle(dict("N" + small))).where, ContainsSubstring("a key that is neither a text nor a number"));
-  CHECK_THAT(refusal(pickle(dict(text("s") + storage("0", 6)))).where,
+  CHECK_THAT(pickle_refusal(pickle(small)).where, ContainsSubstring("a tensor without a name; save a dict"));
+  CHECK_THAT(pickle_refusal(pickle("N")).where, ContainsSubstring("holds no tensors"));
+  CHECK_THAT(pickle_refusal(pickle(dict("N" + small))).where,
+             ContainsSubstring("a key that is neither a text nor a number"));
+  CHECK_THAT(pickle_refusal(pickle(dict(text("s") + storage("0", 6)))).where,
              ContainsSubstring("a storage without a tensor: s"));
   CHECK(parsed(pickle("}")).tensors.empty());
 }
@@ -242,15 +243,15 @@ TEST_CASE("torch pickle: sharing and nesting do not multiply", "[checkpoint][tor
     doubled +=
         "](h\x01h\x01"
         "eq\x01";
-  const Error error = refusal(pickle(doubled + "e"));
+  const Error error = pickle_refusal(pickle(doubled + "e"));
   CHECK_THAT(error.where, ContainsSubstring("again and again"));
 
   // A list that has itself.
-  CHECK_THAT(refusal(pickle("]q\x01"
-                            "h\x01"
-                            "a"))
+  CHECK_THAT(pickle_refusal(pickle("]q\x01"
+                                   "h\x01"
+                                   "a"))
                  .where,
              ContainsSubstring("in each other"));
-  CHECK_THAT(refusal(pickle(std::string(100000, ']') + std::string(99999, 'a'))).where,
+  CHECK_THAT(pickle_refusal(pickle(std::string(100000, ']') + std::string(99999, 'a'))).where,
              ContainsSubstring("more than 64 dicts and lists"));
 }

@@ -16,14 +16,14 @@ using support::named;
 
 namespace {
 
-const std::vector<float> w{1, 2, 3, 4, 5, 6};
-const std::vector<std::int64_t> n{7};
+const std::vector<float> weights{1, 2, 3, 4, 5, 6};
+const std::vector<std::int64_t> tracked{7};
 const std::vector<std::uint8_t> mask{0, 1, 1};
 const std::vector<float> none;
 
-auto some_tensors() -> std::vector<NamedTensor> {
-  return {named("conv.weight", {2, 3}, w),
-          named("bn.num_batches_tracked", {}, n),
+auto module_tensors() -> std::vector<NamedTensor> {
+  return {named("conv.weight", {2, 3}, weights),
+          named("bn.num_batches_tracked", {}, tracked),
           {"mask", distrib::DType::boolean, {3}, support::bytes_of(mask)},
           named("none", {0, 2}, none)};
 }
@@ -33,7 +33,7 @@ auto some_tensors() -> std::vector<NamedTensor> {
 TEST_CASE("save_torch_file: an archive of stored entries in a folder with the name of the file",
           "[checkpoint][torch_writer]") {
   Error error;
-  const auto plan = plan_torch_file("d/model.pt", some_tensors(), error);
+  const auto plan = plan_torch_file("d/model.pt", module_tensors(), error);
   REQUIRE_FALSE(error);
   const auto files = support::files_of(plan);
   REQUIRE(files.size() == 1);
@@ -55,14 +55,14 @@ TEST_CASE("save_torch_file: an archive of stored entries in a folder with the na
 TEST_CASE("save_torch_file: what was saved is read again; damage is found", "[checkpoint][torch_writer]") {
   const support::TempDirectory directory;
   const std::string path = directory / "m.pt";
-  save_torch_file(path, some_tensors());
+  save_torch_file(path, module_tensors());
   const auto opened = distrib::open_tensor_file(path);
   CHECK(opened.format == distrib::TensorFormat::torch);
   REQUIRE(opened.reader.tensors().size() == 4);
   opened.reader.verify();
   std::vector<float> found(6);
   opened.reader.read("conv.weight", distrib::Slice::whole({2, 3}), std::as_writable_bytes(std::span{found}));
-  CHECK(found == w);
+  CHECK(found == weights);
   CHECK(opened.reader.find("none")->shape == distrib::Shape{0, 2});
 
   auto bytes = support::read_file(path);
@@ -81,9 +81,9 @@ TEST_CASE("save_torch_file: what was saved is read again; damage is found", "[ch
 TEST_CASE("save_torch_file: tensors that cannot be written are refused with their names",
           "[checkpoint][torch_writer]") {
   Error error;
-  CHECK(plan_torch_file("m.pt", std::vector{named("w", {6}, w), named("w", {6}, w)}, error).empty());
+  CHECK(plan_torch_file("m.pt", std::vector{named("w", {6}, weights), named("w", {6}, weights)}, error).empty());
   CHECK(error.code == distrib::checkpoint_errc::duplicate);
-  CHECK(plan_torch_file("m.pt", std::vector{named("w", {5}, w)}, error).empty());
+  CHECK(plan_torch_file("m.pt", std::vector{named("w", {5}, weights)}, error).empty());
   CHECK(error.code == distrib::checkpoint_errc::mismatch);
-  CHECK_THROWS_WITH(distrib::save_torch_file("none/m.pt", some_tensors()), ContainsSubstring("none/.saving.m.pt"));
+  CHECK_THROWS_WITH(distrib::save_torch_file("none/m.pt", module_tensors()), ContainsSubstring("none/.saving.m.pt"));
 }

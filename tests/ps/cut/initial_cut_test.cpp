@@ -149,6 +149,9 @@ TEST_CASE("initial_cut: slots that begin as the values have those of the checkpo
         CHECK(rows[at + 2 * dim] == 0.0F);
       }
     }
+  }
+}
+
 TEST_CASE("initial_cut: from files of safetensors and PyTorch as from the checkpoint with the same values", "[ps]") {
   const support::TempDirectory directory;
   const Job saved = cuts::with_tables(cuts::make_job(2, 2));

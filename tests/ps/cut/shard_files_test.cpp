@@ -174,6 +174,27 @@ TEST_CASE("ShardFiles: a shard continues from its newest good cut, and reports t
   });
 }
 
+TEST_CASE("ShardFiles: a cut that is damaged after it was found is passed over too", "[ps]") {
+  FilesBench bench;
+  bench.tell({
+      {"the job is known", bench.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
+      {"there are two good cuts", bench.found({2, 4}), {"work: start 4"}},
+      {"a bit has changed since", bench.failed(Kind::start, checkpoint_errc::corrupt_data, 4), {"work: start 2"}},
+      {"the cut before it is good",
+       bench.has_read(Kind::start, 2, 5),
+       {"refused: passed over a damaged cut: a file: " + make_error_code(checkpoint_errc::corrupt_data).message(),
+        "restored: going on from its cut of step 2", "opened with 2:  w=5"}},
+  });
+  FilesBench unreadable;
+  unreadable.tell({
+      {"the job is known", unreadable.opens(), {"work: open replica 0 in of the job of 9 steps, 1 updaters"}},
+      {"there are two good cuts", unreadable.found({2, 4}), {"work: start 4"}},
+      {"the disk cannot be read",
+       unreadable.failed(Kind::start, checkpoint_errc::cannot_read, 4),
+       {"not opened: a file"}},
+  });
+}
+
 TEST_CASE("ShardFiles: a shard that has only damaged cuts does not start from its initial values", "[ps]") {
   FilesBench bench{initial_from("elsewhere")};
   bench.tell({

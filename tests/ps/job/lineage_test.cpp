@@ -21,7 +21,7 @@ auto settings(unsigned char number) -> Sha256Digest {
   return digest;
 }
 
-auto hash_of(const Job& job) -> Sha256Digest { return settings_hash(to_text(job)); }
+auto hash_of(const Job& job) -> Sha256Digest { return settings_hash(job); }
 
 }  // namespace
 
@@ -85,4 +85,18 @@ TEST_CASE("Lineage: the settings of a job are all lines that may change a value"
     change(other);
     CHECK(hash_of(other) != hash_of(job));
   }
+}
+
+TEST_CASE("Lineage: the arithmetic of the workers is a setting, if it is described", "[ps]") {
+  const Job job = story::job(2, 2, 9, 3);
+  CHECK(settings_hash(job) == settings_hash(to_text(job)));
+  Job described = job;
+  described.arithmetic = "torch 2 threads 1";
+  CHECK(to_text(described) == to_text(job));
+  CHECK(distrib::job_hash(described) == distrib::job_hash(job));
+  CHECK(settings_hash(described) != settings_hash(job));
+  CHECK(settings_hash(described) == settings_hash(to_text(job) + "arithmetic torch 2 threads 1\n"));
+  Job other = described;
+  other.arithmetic = "torch 3 threads 1";
+  CHECK(settings_hash(other) != settings_hash(described));
 }

@@ -988,6 +988,21 @@ TEST_CASE("SyncShardCore: a cut of other settings starts a new history", "[ps]")
   CHECK(names_of(shard.core).size() == 3);  // but it still exists
 }
 
+TEST_CASE("SyncShardCore: a job that continues with another arithmetic starts a new history", "[ps]") {
+  Job described = story::job(1, 1, 9, 2);
+  described.arithmetic = "torch 1";
+  Job newer = described;
+  newer.arithmetic = "torch 2";
+  const Lineage old = story::only_lineage(described);
+  CHECK(old != story::only_lineage(story::job(1, 1, 9, 2)));
+  for (const auto& [job, entries] : {std::pair{described, 1U}, std::pair{newer, 2U}}) {
+    const SyncShard shard{SyncShardCore{job, 0, sgd(), Cut{4, block(-7), {}, {}, {}, old}, {{4, old}}}};
+    CHECK(shard.core.lineage() == old.continued(4, distrib::settings_hash(job)));
+    CHECK(shard.core.lineage().entries().size() == entries);
+    CHECK(shard.core.progress().cuts == std::vector<Step>{0, 4});
+  }
+}
+
 TEST_CASE("SyncShardCore: a contribution made from values of another history does not count", "[ps]") {
   const OfTwoHistories job;
   SyncShard shard = job.shard(4, job.old, {{4, job.old}});

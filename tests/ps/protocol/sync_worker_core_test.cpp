@@ -849,6 +849,53 @@ TEST_CASE("SyncWorkerCore: a replica that lacks what is no longer kept gets the 
   });
 }
 
+TEST_CASE("SyncWorkerCore: a replica that a Restore sent back gets no state: all go back, also its other replica",
+          "[ps]") {
+  distrib::Job job = story::job(2, 2, 9, 0);
+  job.replicas = 2;
+  SyncWorker w{{SyncWorkerCore{job, 0}}};
+  const auto start = [&w] {
+    tell(WorkerStory{
+        {"all are connected", w.reconnected(0), {"join 0"}},
+        {"", w.reconnected(1), {"join 1"}},
+        {"", w.reconnected(2), {"join 2"}},
+        {"", w.reconnected(3), {"join 3"}},
+        {"", w.joined(0, 4, {0, 4}), {}},
+        {"", w.joined(1, 3, {0, 3}), {}},
+        {"", w.joined(2, 4, {0, 4}), {}},
+        {"", w.joined(3, 3, {0, 3}), {"pull 0 step=3", "pull 1 step=3"}},
+    });
+  };
+  SECTION("it went back on the same connection") {
+    start();
+    tell(WorkerStory{
+        {"another worker had found only cut 0 in common",
+         w.joined(0, 0, {0, 4}),
+         {"restore 0 cut=0", "restore 1 cut=0", "restore 2 cut=0", "restore 3 cut=0"}},
+    });
+  }
+  SECTION("it started again without its cuts") {
+    start();
+    tell(WorkerStory{
+        {"its connection is lost", [&w](WorkerActions& out) { w.core.disconnected(0, out); }, {"pull 2 step=3"}},
+        {"", w.reconnected(0), {"join 0"}},
+        {"", w.joined(0, 0), {"catch up 0 k=0", "pull 0 step=3"}},
+    });
+  }
+  SECTION("all have gone back: the job goes on from there") {
+    start();
+    tell(WorkerStory{
+        {"all go back",
+         w.joined(0, 0, {0, 4}),
+         {"restore 0 cut=0", "restore 1 cut=0", "restore 2 cut=0", "restore 3 cut=0"}},
+        {"", w.joined(0, 0, {0, 4}), {}},
+        {"", w.joined(1, 0, {0, 3}), {}},
+        {"", w.joined(2, 0, {0, 4}), {}},
+        {"", w.joined(3, 0, {0, 3}), {"pull 0 step=0", "pull 1 step=0"}},
+    });
+  }
+}
+
 TEST_CASE("SyncWorkerCore: a replica that is left behind is sent what is kept, and counts again when it advances",
           "[ps]") {
   distrib::Job job = story::job(1, 2, 9, 0);

@@ -45,9 +45,20 @@ TEST_CASE("adopt_job: returns the job, its updaters, and the memory for its tabl
   REQUIRE_FALSE(error);
   CHECK(to_text(adopted.job) == to_text(good_job()));
   CHECK(adopted.job.consistency.is_synchronous());
+  CHECK(adopted.job.arithmetic.empty());
   REQUIRE(adopted.kind.updaters.size() == 1);
   CHECK(adopted.kind.table_budget_bytes == (1 << 20) - 3 * 64);  // three versions of one small block
   CHECK_FALSE(refusal(request(good_job()), {}, 3 * 64 + 50 * 64));  // enough for half of the numbered rows too
+}
+
+TEST_CASE("adopt_job: the job computes with the arithmetic of the worker that brings it", "[ps]") {
+  Error error;
+  JoinRequest described = request(good_job());
+  described.arithmetic = "torch 2 threads 1";
+  const AdoptedJob adopted =
+      adopt_job(described, {}, joined_place, shard_kinds(StandardUpdaters{}), ShardOptions{}, error);
+  REQUIRE_FALSE(error);
+  CHECK(adopted.job.arithmetic == "torch 2 threads 1");
 }
 
 TEST_CASE("adopt_job: the shards of a task share its memory", "[ps]") {

@@ -205,6 +205,7 @@ struct ServiceBench : distrib::ShardShell {
     told.push_back("shell send " + std::to_string(action.step));
   }
   void joined_twice(Rank rank) override { told.push_back("shell rank " + std::to_string(rank) + " joined twice"); }
+  void joined_unlike(const std::string& text) override { told.push_back("shell " + text); }
   void ended(int code, const distrib::Error& why) override {
     const std::string words = why ? ": " + why.code.message() + " (" + why.where + ")" : std::string{};
     told.push_back("shell ended " + std::to_string(code) + words);
@@ -307,6 +308,81 @@ TEST_CASE("ShardService: refuses a text that does not match its hash, and a seco
       {"forged", bench.call<distrib::Join>('b', 3, forged), {"b3" + bad}},
       {"a worker that had joined no longer is", bench.bring('a', 4, 0, other), {"a3 end", "a4 " + differs}},
       {"not joined", bench.pull('a', 5, 0), {"a5 failed: a call before Join: call Join first on every new connection"}},
+  });
+}
+
+namespace {
+
+// Joins of ranks whose models describe their arithmetic. The first rank brings the job.
+struct Described {
+  ServiceBench& bench;
+
+  auto bring(char who, std::uint64_t number, Rank rank, const std::string& arithmetic) const {
+    return bench.call<distrib::Join>(
+        who, number,
+        {rank, hash_of(bench.job), to_text(bench.job), {"the directory", 7, {.max_to_keep = 3}}, arithmetic});
+  }
+  auto join(char who, std::uint64_t number, Rank rank, const std::string& arithmetic) const {
+    return bench.call<distrib::Join>(who, number, {rank, hash_of(bench.job), {}, {}, arithmetic});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("ShardService: refuses ranks of a synchronous job that do not compute as the rank that brought it", "[ps]") {
+  ServiceBench bench{job_of(3, 9, 3)};
+  const Described as{bench};
+  const std::string unlike =
+      " failed: all workers of a synchronous job must compute alike: start them with the same "
+      "build and settings (rank ";
+  const std::string nothing = "nothing (its model has no describe(), or its version of this library knows none)";
+  bench.tell({
+      {"the first", as.bring('a', 1, 0, "torch 1"), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"before the cuts are found",
+       as.join('b', 1, 1, "torch 2"),
+       {"b1" + unlike + "1 says that it computes with 'torch 2', the worker that brought the job with 'torch 1')"}},
+      {"the cuts", bench.opened(), {"a1 joined k=0 cuts=0"}},
+      {"a worker that says nothing",
+       bench.join('b', 2, 1),
+       {"b2" + unlike + "1 says that it computes with " + nothing +
+        ", the worker that brought the job with 'torch 1')"}},
+      {"with the text too",
+       as.bring('b', 3, 1, "torch 2"),
+       {"b3" + unlike + "1 says that it computes with 'torch 2', the worker that brought the job with 'torch 1')"}},
+      {"not joined", bench.pull('b', 4, 0), {"b4 failed: a call before Join: call Join first on every new connection"}},
+      {"a like one", as.join('b', 5, 1, "torch 1"), {"b5 joined k=0 cuts=0"}},
+      {"the first again, changed",
+       as.join('a', 2, 0, "torch 2"),
+       {"a1 end",
+        "a2" + unlike + "0 says that it computes with 'torch 2', the worker that brought the job with 'torch 1')"}},
+      {"the first again", as.join('a', 3, 0, "torch 1"), {"a3 joined k=0 cuts=0"}},
+  });
+  CHECK(bench.service.job()->arithmetic == "torch 1");
+}
+
+TEST_CASE("ShardService: a job without arithmetic refuses a rank that describes it", "[ps]") {
+  ServiceBench bench{job_of(2, 9, 3)};
+  bench.bring('a', 1, 0)();
+  bench.opened()();
+  bench.told.clear();
+  Described{bench}.join('b', 1, 1, "torch 2")();
+  REQUIRE(bench.told.size() == 1);
+  CHECK_THAT(bench.told[0],
+             ContainsSubstring("(rank 1 says that it computes with 'torch 2', the worker that brought the "
+                               "job with nothing (its model has no describe(), "));
+}
+
+TEST_CASE("ShardService: an asynchronous job reports a rank that computes in another way, and goes on", "[ps]") {
+  ServiceBench bench{job_of(2, 9, 3, asynchronous)};
+  const Described as{bench};
+  as.bring('a', 1, 0, "torch 1")();
+  bench.opened()();
+  bench.tell({
+      {"another",
+       as.join('b', 1, 1, "torch 2"),
+       {"shell rank 1 says that it computes with 'torch 2', the worker that brought the job with 'torch 1'",
+        "b1 joined k=0 cuts=0"}},
+      {"like the first", as.join('b', 2, 1, "torch 1"), {"b1 end", "b2 joined k=0 cuts=0"}},
   });
 }
 

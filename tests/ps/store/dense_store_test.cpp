@@ -290,7 +290,8 @@ TEST_CASE("DenseStore: a slot may begin as the values, also if these come as con
   two.updaters_of = {{"wide/", ""}};
   DenseStore store{distrib::ShardLayout{two, 0}, {Counting{}, Remembering{}}, values(2)};
   const auto slot_of = [&store](std::size_t number) {
-    const auto floats = store.cut(0).slots[number]->as<float>();
+    const SharedBuffer slot = store.cut(0).slots[number];
+    const auto floats = slot->as<float>();
     return std::vector<float>{floats.begin(), floats.end()};
   };
   // The slots of deep/w, then those of wide/w.
@@ -312,6 +313,7 @@ TEST_CASE("DenseStore: a slot may begin as the values, also if these come as con
   const distrib::Cut cut = store.cut(1);
   DenseStore other{distrib::ShardLayout{two, 0}, {Counting{}, Remembering{}}, values(3)};
   other.load(cut);
-  const auto loaded = other.cut(1).slots[3]->as<float>();
+  const SharedBuffer slot = other.cut(1).slots[3];
+  const auto loaded = slot->as<float>();
   CHECK(std::vector<float>{loaded.begin(), loaded.end()} == of(7));
 }

@@ -2,6 +2,7 @@
 #include <distrib/ps/wire/messages.hpp>
 
 #include <distrib/core/sha256.hpp>
+#include <distrib/ps/job/job.hpp>
 #include <distrib/rpc/router.hpp>
 
 #include "support/catch.hpp"
@@ -167,6 +168,31 @@ TEST_CASE("messages: cut settings are sent only with the text of the job", "[ps]
   const JoinRequest join = carried(JoinRequest{7, "abc", {}, {"cuts/here", 500, {.max_to_keep = 3}}});
   CHECK(join.cuts.directory.empty());
   CHECK(join.cuts.keep_every == 0);
+}
+
+TEST_CASE("messages: a Join carries the arithmetic of its worker, with the text and without it", "[ps]") {
+  const auto bytes_of = [](const JoinRequest& join) {
+    WireWriter head;
+    join.encode(head);
+    return distrib::to_hex(head.view());
+  };
+  CHECK(carried(JoinRequest{7, "abc", {}, {}, "torch 2"}).arithmetic == "torch 2");
+  CHECK(carried(JoinRequest{7, "abc", "the job", {"cuts/here", 500, {3, 1.5}}, "torch 2"}).arithmetic == "torch 2");
+  // Without it the bytes are those of versions that had none; with it, it is the last field.
+  CHECK(bytes_of({7, "abc", {}, {}, {}}) == "08071203616263");
+  CHECK(bytes_of({7, "abc", {}, {}, "t"}) == "08071203616263420174");
+  CHECK(bytes_of({7, "abc", "j", {"c", 5, {3, 0}}, {}}) == "080712036162631a016a22016328053003");
+  CHECK(bytes_of({7, "abc", "j", {"c", 5, {3, 0}}, "t"}) == "080712036162631a016a22016328053003420174");
+
+  JoinRequest join;
+  for (const std::string& bad : {std::string(distrib::max_arithmetic_bytes + 1, 'x'), std::string{"a\nb"},
+                                 std::string{"a\x7f"}, std::string(1, '\0')}) {
+    WireWriter head;
+    head.text(8, bad);
+    CHECK_FALSE(join.decode(head.view()));
+  }
+  CHECK(carried(JoinRequest{7, "abc", {}, {}, std::string(distrib::max_arithmetic_bytes, 'x')}).arithmetic.size() ==
+        distrib::max_arithmetic_bytes);
 }
 
 TEST_CASE("messages: a client knows the errors of shards by their categories", "[ps]") {

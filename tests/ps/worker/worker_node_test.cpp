@@ -238,6 +238,7 @@ struct NodeBench : distrib::WorkerShell {
       const auto request = read(distrib::JoinRequest{});
       CHECK(request.job_hash == distrib::to_hex(distrib::job_hash(job)));
       CHECK((request.job_text.empty() || request.job_text == to_text(job)));
+      CHECK(request.arithmetic == job.arithmetic);
       return "join " + std::to_string(request.rank) +
              (request.job_text.empty() ? "" : " with the text, cuts in " + request.cuts.directory);
     }
@@ -331,7 +332,9 @@ TEST_CASE("WorkerNode: a job from the first Join to the goodbyes", "[ps]") {
 }
 
 TEST_CASE("WorkerNode: sends the job's text to a shard that asks, in every Join of that connection", "[ps]") {
-  NodeBench bench{node_job(1, 9, 3)};
+  distrib::Job described = node_job(1, 9, 3);
+  described.arithmetic = "torch 2 threads 1";  // each Join carries it, see `NodeBench::text`
+  NodeBench bench{described};
   const auto asks = [&] {
     bench.item(0, {JoinItem::Kind::text_wanted, {}, 0})();
     bench.ends(0)();

@@ -65,11 +65,9 @@ TEST_CASE("LoggingTensor: prints the first contribution of its process, then eve
 TEST_CASE("LoggingTensor: of a long variable the first elements are printed", "[train]") {
   const support::TempDirectory directory;
   const std::string path = (directory / "log").string();
-  distrib::Job job;
-  job.variables = {{"w", distrib::DType::float32, {8}, {}}};
-  distrib::RuntimeValues values{job.variables};
+  distrib::RuntimeValues values{distrib::RuntimeVariables{{{"w", distrib::DType::float32, {8}, {}}}}};
   for (int i = 0; i < 8; ++i) reinterpret_cast<float*>(values.data(0))[i] = static_cast<float>(i) / 2;
-  const distrib::NamedValues named{job, values};
+  const distrib::NamedValues named{values};
   {
     const File file = open(path);
     LoggingTensor hook{{.tensors = {"loss", "w"}, .every_n_secs = 1e6, .stream = file.get()}};
@@ -84,7 +82,7 @@ TEST_CASE("LoggingTensor: a name that the job does not have ends the job", "[tra
   auto trainer = line_job::builder(line_model::write(directory.path()))
                      .with_hooks(LoggingTensor{{.tensors = {"biass"}, .every_n_iter = 1}})
                      .build();
-  CHECK_THROWS_WITH(trainer.run(), ContainsSubstring("'biass'; the job has weights, bias"));
+  CHECK_THROWS_WITH(trainer.run(), ContainsSubstring("'biass' (nearest: bias"));
 }
 
 TEST_CASE("LoggingTensor: combinations of options", "[train]") {

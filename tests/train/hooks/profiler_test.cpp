@@ -84,7 +84,7 @@ TEST_CASE("Profiler: writes a file that is JSON when the process ends", "[train]
   const Json trace = trace_of(path + "/trace-job-worker-task-1.json");
   REQUIRE(trace.size() == 4);
   CHECK(trace[0]["ph"] == "M");
-  CHECK(trace[0]["args"]["name"] == "/job:worker/task:1");
+  CHECK(trace[0]["args"]["name"] == "job-worker-task-1");
   CHECK(trace[1]["args"]["name"] == "rank 1");
   CHECK(trace[2]["ph"] == "X");
   CHECK(trace[2]["name"] == "compute");

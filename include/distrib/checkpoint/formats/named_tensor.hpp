@@ -14,7 +14,7 @@ inline namespace v0 {
 struct NamedTensor {
   std::string name;  ///< UTF-8, without zero bytes; each name once in a file.
   DType dtype = DType::float32;  ///< Any but `string`.
-  Shape shape;
+  Shape shape;  ///< Shape of the tensor.
   /// Row-major; their number is the number of elements times the size of one. Not copied. Functions that only lay out a
   /// file do not look at the bytes.
   ByteView bytes;

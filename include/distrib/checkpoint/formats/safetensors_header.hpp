@@ -58,8 +58,9 @@ inline constexpr std::string_view safetensors_metadata = "__metadata__";
 /// zero bytes in names, shapes whose extents do not multiply to a number. It takes what Python's reader takes otherwise:
 /// unknown members, any order, tensors that are not aligned.
 ///
-/// On failure returns false; `error` says what and where in the header, and `header` must not be used:
-/// `bad_tensor_file`; `unsupported` (a tensor has more than `Shape::max_rank` axes).
+/// On success returns true and replaces the contents of `header`. On failure returns false; `to` says what and where in
+/// the header, and `header` must not be used: `bad_tensor_file`; `unsupported` (a tensor has more than
+/// `Shape::max_rank` axes).
 [[nodiscard]] DISTRIB_DECL auto parse_safetensors(ByteView head, std::uint64_t file_bytes, SafetensorsHeader& header,
                                                   ErrorRef to) -> bool;
 

@@ -41,7 +41,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Plans how `tensors` are written as a safetensors file, or as several, see `SafetensorsOptions::max_file_bytes`. All
+/// Plans how `tensors` are written as a safetensors file, or as several if `options` limits the size of a file. All
 /// is written under hidden names and made durable; then the files get their names, the index last. Performs no I/O. The
 /// bytes of the tensors are not copied: they must stay valid until the plan was performed.
 ///
@@ -50,12 +50,13 @@ namespace detail {
 [[nodiscard]] DISTRIB_DECL auto plan_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                                                  const SafetensorsOptions& options, ErrorRef to) -> FilePlan;
 
-/// Writes `tensors` as `plan_safetensors` plans it, into a directory that exists. Blocks. Errors: as `plan_safetensors`
-/// and `perform`; a file that existed before then still does, unless it was one of several.
+/// Writes `tensors` as `plan_safetensors` plans it, into a directory that exists. Blocks. Errors: `mismatch` or
+/// `duplicate` as there, `no_room`, `cannot_write`; a file that existed before then still does, unless it was one of
+/// several.
 DISTRIB_DECL void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                                    const SafetensorsOptions& options, ErrorRef to);
 
-/// The same, but throws `std::system_error` that names the file or the tensor.
+/// This overload throws the error as `std::system_error` that names the file or the tensor.
 inline void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                              const SafetensorsOptions& options = {}) {
   Error error;

@@ -23,8 +23,8 @@ enum class TensorFormat : std::uint8_t {
 
 /// Tensors that can be read, in whatever format they lie on the disk.
 struct TensorFile {
-  TensorFormat format = TensorFormat::checkpoint;
-  BundleReader reader;
+  TensorFormat format = TensorFormat::checkpoint;  ///< The format that was found.
+  BundleReader reader;  ///< Finds and reads the tensors, whatever the format is.
   std::map<std::string, std::string> metadata = {};  ///< Of safetensors; of several files together.
 };
 
@@ -37,24 +37,29 @@ namespace detail {
 
 }  // namespace detail
 
-/// Opens a file of tensors: "model.safetensors", "model.safetensors.index.json", "model.pt", whatever its name is, or
-/// the prefix of a checkpoint, as `BundleReader::open`. Blocks. No code of a file runs. Memory: bounded by the size of
-/// the file, for what describes the tensors.
+/// Opens a file of tensors, and finds its format. The end of the name decides: ".safetensors"; ".index.json", the list
+/// of several safetensors files; ".pt" and ".pth" for PyTorch. For another name the first bytes decide between a
+/// safetensors file and a PyTorch file. Everything else is the prefix of a checkpoint, "model.ckpt-9", or one of its
+/// files, which `BundleReader::open` opens. Blocks. No code of a file runs. Memory: bounded by the size of the file,
+/// for what describes the tensors.
 ///
-/// Reads what describes the tensors, and all booleans, which must be 0 or 1. Of a PyTorch file also the storages that
-/// several tensors share, or that no tensor has from the first to the last element: there the checksums are verified
-/// once, here; for other storages when a tensor is read. A safetensors file has no checksums, and a PyTorch file that
-/// was saved after `torch.serialization.set_crc32_options(False)` has none either.
+/// Reads what describes the tensors; of safetensors and PyTorch files also all booleans, which must be 0 or 1. The
+/// checksum of a PyTorch file is that of a storage. It is verified here if a tensor has only a part of its storage, or
+/// has it in another order; otherwise when the tensor is read. A safetensors file has no checksums, and a PyTorch file
+/// that was saved after `torch.serialization.set_crc32_options(False)` has none either.
 ///
 /// The names of tensors are those in the file; in a PyTorch file with dicts in dicts they are joined by '/':
 /// "model/conv.weight".
 ///
-/// Errors: `no_such_checkpoint`; `bad_tensor_file`, also for what is no such file; `unsupported`, with what to do: a
-/// file of PyTorch that contains more than tensors, or that has an older format; `missing_data_file` (of several);
-/// `corrupt_data`, `cannot_read`; and those of `BundleReader::open`.
+/// Errors: sets `to` to a `checkpoint_errc`, with the file, and returns nothing; success clears it.
+/// `no_such_checkpoint` if there is no such file; `bad_tensor_file` if it is damaged, is not what the end of its name
+/// says, or has another boolean than 0 and 1; `unsupported`, with what to do, for a PyTorch file that contains more
+/// than tensors or that has an older format; `missing_data_file` if a file of a list or checkpoint does not exist;
+/// `corrupt_data` for a wrong checksum; `cannot_read`. Of a checkpoint also `missing_index_file`, `bad_magic` and
+/// `corrupt_index`.
 [[nodiscard]] DISTRIB_DECL auto open_tensor_file(const std::string& path, ErrorRef to) -> std::optional<TensorFile>;
 
-/// The same, but throws `std::system_error` that names the file.
+/// This overload throws the error as `std::system_error` that names the file.
 [[nodiscard]] inline auto open_tensor_file(const std::string& path) -> TensorFile {
   Error error;
   return *detail::or_throw(open_tensor_file(path, error), error);

@@ -33,11 +33,11 @@ namespace detail {
 [[nodiscard]] DISTRIB_DECL auto plan_torch_file(const std::string& path, std::span<const NamedTensor> tensors,
                                                 ErrorRef to) -> FilePlan;
 
-/// Writes `tensors` as `plan_torch_file` plans it, into a directory that exists. Blocks. Errors: as `plan_torch_file`
-/// and `perform`; a file that existed before then still does.
+/// Writes `tensors` as `plan_torch_file` plans it, into a directory that exists. Blocks. Errors: `mismatch` or
+/// `duplicate` as there, `no_room`, `cannot_write`; a file that existed before then still does.
 DISTRIB_DECL void save_torch_file(const std::string& path, std::span<const NamedTensor> tensors, ErrorRef to);
 
-/// The same, but throws `std::system_error` that names the file or the tensor.
+/// This overload throws the error as `std::system_error` that names the file or the tensor.
 inline void save_torch_file(const std::string& path, std::span<const NamedTensor> tensors) {
   Error error;
   save_torch_file(path, tensors, error);

@@ -26,8 +26,11 @@ template <Order O> class Elements : public DatasetSteps<Elements<O>> {
  public:
   using Element = std::uint64_t;
 
+  /// Numbers the things of files with these `lengths`, one file after another, in this order. For `elements`, which
+  /// makes it.
   Elements(std::vector<std::uint64_t> lengths, O order) : lengths_{std::move(lengths)}, order_{std::move(order)} {}
 
+  /// Returns the order of the numbers.
   [[nodiscard]] auto order() const noexcept -> const O& { return order_; }
 
   /// Returns the same numbers in another order.
@@ -70,13 +73,15 @@ template <Order O> class Elements : public DatasetSteps<Elements<O>> {
   O order_;
 };
 
-/// Returns the numbers 0 .. count - 1. `count` must not be negative (programmer error, which is not checked).
+/// Returns a pipeline over the numbers 0 .. count - 1, in this order until a step such as `shuffle` is added. Reports
+/// no errors; `open` does. `count` must not be negative (programmer error, which is not checked).
 template <std::integral Count> [[nodiscard]] auto elements(Count count) -> Elements<WholeOrder> {
   return {{static_cast<std::uint64_t>(count)}, WholeOrder{}};
 }
 
-/// Returns the numbers of things that lie in several files or lists of these lengths, numbered across all of them. For
-/// `interleave`.
+/// Returns a pipeline over the numbers of things that lie in several files or lists of these lengths: 0 .. s - 1, where
+/// s is the sum of `lengths`, first those of the first file. For `interleave`, which takes from the files in turn;
+/// without it the result is the same as `elements(s)`.
 template <Order O = WholeOrder> [[nodiscard]] auto elements(std::vector<std::uint64_t> lengths) -> Elements<O> {
   return {std::move(lengths), O{}};
 }

@@ -48,6 +48,7 @@ template <Stream S> class Pipeline {
   using Element = typename S::Element;
   class Iterator;
 
+  /// Makes the pipeline of the elements of `stream`, from its current position on.
   explicit Pipeline(S stream) : stream_{std::move(stream)} {}
 
   /// Replaces each element by `function(element)`.
@@ -84,7 +85,7 @@ template <Stream S> class Pipeline {
   [[nodiscard]] auto enumerate() && { return after(EnumeratedStream<S>{std::move(stream_)}); }
 
   /// Shuffles within a window: each time returns a random one of the next `buffer` elements. The order is a function of
-  /// `seed` and the epoch. See `ShuffledStream`.
+  /// `seed` and the epoch. An element moves at most `buffer` - 1 positions towards the front.
   ///
   /// Errors: `next` reports `data_errc::bad_buffer` if `buffer` is 0.
   [[nodiscard]] auto window_shuffle(std::uint64_t buffer, std::uint64_t seed) && {
@@ -97,15 +98,17 @@ template <Stream S> class Pipeline {
     return after(RepeatedStream<S>{std::move(stream_), epochs});
   }
 
-  /// Holds the elements of the first epoch in memory, at most `max_bytes`, and returns them again in later epochs. See
-  /// `CachedStream`.
+  /// Holds the elements of the first epoch in memory, at most `max_bytes`, and returns them again in later epochs. An
+  /// epoch that was not read to its end, or had a failure, is not kept. An element counts with its `sizeof`, a record
+  /// also with its payload. Trap: other memory that an element owns does not count.
   ///
   /// Errors: `next` reports `data_errc::cache_full` if the elements take more; that element and each further one of the
   /// epoch is lost.
   [[nodiscard]] auto cache(std::uint64_t max_bytes) && { return after(CachedStream<S>{std::move(stream_), max_bytes}); }
 
-  /// Reads up to `ahead` elements ahead of their use on a thread of `pool`, which must outlive the pipeline. See
-  /// `PrefetchedStream`.
+  /// Reads up to `ahead` elements ahead of their use on a thread of `pool`, which must outlive the pipeline. Elements
+  /// and failures come in the same order. If the pool is busy or stopped, the caller reads. Records are copied; other
+  /// memory that an element points to must stay valid while later elements are read.
   ///
   /// Errors: `next` reports `data_errc::bad_buffer` if `ahead` is 0.
   [[nodiscard]] auto prefetch(IoPool& pool, std::uint64_t ahead) && {
@@ -144,7 +147,7 @@ template <Stream S> class Pipeline {
   }
 
   /// Parses records into columns: `Batch<E>` of `size` records, 1 .. 2^31. A batch is valid until the next one is
-  /// requested. See `ExampleStream`.
+  /// requested.
   ///
   /// Errors: `next` reports `data_errc::bad_batch_size`, or an `example_errc` with record and feature; the records of
   /// that batch are lost.
@@ -161,8 +164,11 @@ template <Stream S> class Pipeline {
   /// Moves the stream out of the pipeline. A new pipeline over it begins at the first element.
   [[nodiscard]] auto stream() && -> S { return std::move(stream_); }
 
-  /// Returns the next element, or nothing: at the end, or after a failure, which sets `to`. Called again after a
-  /// failure, it continues behind the element that failed; if the pipeline could not begin, it tries to begin again.
+  /// Returns the next element, or nothing: at the end, or after a failure, which sets `to`; otherwise clears `to`, also
+  /// at the end. Called again after a failure, it continues behind what failed; if the pipeline could not begin, it
+  /// tries to begin again. Trap: some failures come again at each call, such as `data_errc::bad_buffer` and
+  /// `too_many_errors`; so do not repeat the call without a limit. Also throws what the functions of `map` and `filter`
+  /// throw.
   [[nodiscard]] auto next(ErrorRef to) -> std::optional<Element> {
     detail::ErrorOut error{to};
     if (!begun_) begin_again(error);
@@ -221,6 +227,7 @@ template <Stream S> class Pipeline {
   /// Returns an input iterator over the remaining elements, which throws on failure. Trap: `begin()` reads an element,
   /// so call it only once.
   [[nodiscard]] auto begin() -> Iterator { return Iterator{*this}; }
+  /// Returns the end of the range.
   [[nodiscard]] auto end() const noexcept -> std::default_sentinel_t { return {}; }
 
  private:
@@ -253,10 +260,13 @@ template <Stream S> class Pipeline<S>::Iterator {
   using difference_type = std::ptrdiff_t;
   using value_type = typename S::Element;
 
+  /// Reads the first element of the rest of `pipeline`, which must outlive the iterator.
   explicit Iterator(Pipeline& pipeline) : pipeline_{&pipeline} { ++*this; }
 
+  /// Return the current element; valid until the iterator is advanced. Not allowed at the end (not checked).
   [[nodiscard]] auto operator*() const noexcept -> const value_type& { return *element_; }
   [[nodiscard]] auto operator->() const noexcept -> const value_type* { return &*element_; }
+  /// Reads the next element. Throws `std::system_error` if that fails.
   auto operator++() -> Iterator& {
     // In two steps, because elements may have no assignment.
     auto next = pipeline_->next();

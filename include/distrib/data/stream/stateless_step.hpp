@@ -14,13 +14,16 @@ inline namespace v0 {
 /// derives from it and adds `Element`, `next` and `describe`.
 template <Stream Below> class StatelessStep {
  public:
+  /// Goes to the beginning of epoch `epoch` in the stream below. Sets `error` if that stream fails.
   void rewind(std::uint64_t epoch, Error& error) { below_.rewind(epoch, error); }
 
+  /// Returns the position of the stream below.
   [[nodiscard]] auto position() const -> detail::StreamPosition
     requires detail::SeekableStream<Below>
   {
     return below_.position();
   }
+  /// Goes to `position` in the stream below. Sets `error` if that stream fails.
   void seek(detail::StreamPosition position, Error& error)
     requires detail::SeekableStream<Below>
   {

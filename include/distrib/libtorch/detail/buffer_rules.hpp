@@ -22,11 +22,11 @@ class BufferRules {
   using Rules = std::vector<std::pair<std::string, TorchBuffer>>;
 
   /// Throws `libtorch_errc::bad_buffer` if a name in `rules` fits none of the buffers. `rules` must outlive the object.
-  BufferRules(const Rules& rules, const std::vector<NamedTensor>& buffers) : rules_{rules} {
+  BufferRules(const Rules& rules, const std::vector<ModuleTensor>& buffers) : rules_{rules} {
     for (const auto& [name, rule] : rules) {
       bool is_used = false;
       std::string names;
-      for (const NamedTensor& buffer : buffers) {
+      for (const ModuleTensor& buffer : buffers) {
         is_used = is_used || buffer.name.starts_with(name);
         names += (names.empty() ? "" : ", ") + buffer.name;
       }
@@ -37,7 +37,7 @@ class BufferRules {
 
   /// Returns the rule. Throws `libtorch_errc::bad_buffer` if the type of the buffer does not fit the rule, or if a buffer
   /// that is followed is not row-major.
-  [[nodiscard]] auto of(const NamedTensor& buffer) const -> TorchBuffer {
+  [[nodiscard]] auto of(const ModuleTensor& buffer) const -> TorchBuffer {
     TorchBuffer rule = usual(buffer);
     std::size_t longest = 0;
     for (const auto& [name, other] : rules_) {
@@ -56,7 +56,7 @@ class BufferRules {
 
  private:
   // Returns the rule where the user has given none.
-  static auto usual(const NamedTensor& buffer) -> TorchBuffer {
+  static auto usual(const ModuleTensor& buffer) -> TorchBuffer {
     const std::string_view name = buffer.name;
     const std::string_view last = name.substr(name.rfind('.') + 1);  // npos + 1 is 0
     const torch::ScalarType type = buffer.tensor.scalar_type();

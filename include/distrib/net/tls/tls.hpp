@@ -49,6 +49,8 @@ enum class TlsSide { client, server };
 /// Threads: one at a time.
 class TlsStream : public asio::ssl::stream<TcpSocket> {
  public:
+  /// Uses `socket`, which must be connected, and keeps `context`, which must not be null. Does not do the handshake.
+  /// Throws `std::system_error` if OpenSSL has no memory for the connection.
   TlsStream(TcpSocket socket, std::shared_ptr<asio::ssl::context> context)
       : asio::ssl::stream<TcpSocket>{std::move(socket), *context}, context_{std::move(context)} {}
 
@@ -72,10 +74,13 @@ class TlsStream : public asio::ssl::stream<TcpSocket> {
 /// Threads: any.
 class TlsContext {
  public:
-  /// Reads the files. Throws the system's error for a file that cannot be read, or `net_errc::bad_tls_file`; both with
-  /// the path, or with what is missing.
+  /// Reads the files, which blocks. Throws `std::system_error`: the system's error, with the path, for a file that
+  /// cannot be read; `net_errc::bad_tls_file`, with the path, for a file that does not hold what its member of
+  /// `TlsFiles` says, for a certificate without its key, and for a key of another certificate; `bad_tls_file` also for
+  /// a server without a certificate, and for a client without an authority if those of the system cannot be read.
   TlsContext(TlsSide side, TlsFiles files) : TlsContext{side, std::move(files), Unread{}} { reload(); }
-  /// This overload sets `to` instead of throwing. After a failure `stream` throws until a `reload` has succeeded.
+  /// This overload sets `to` instead of throwing; success clears it. After a failure the context exists, but `stream`
+  /// throws `net_errc::bad_tls_file` until a `reload` has succeeded.
   TlsContext(TlsSide side, TlsFiles files, ErrorRef to) : TlsContext{side, std::move(files), Unread{}} { reload(to); }
 
   /// Reads the files again, for the connections that are made from now on. Existing connections are not affected.

@@ -41,8 +41,9 @@ struct TlsAccept {
 /// A `Listener` that passes streams to the callback after their TLS handshake. A handshake that fails or hangs does not
 /// affect other connections. The client gets a TLS alert if there is one for the error.
 ///
-/// Errors: a failed handshake is reported to `TlsAccept::refused` only. Until the files of the context have been read
-/// successfully, all connections are refused with `net_errc::bad_tls_file`.
+/// Errors: a failed handshake is reported to `TlsAccept::refused` only. Until the certificate files of
+/// `TlsAccept::context` have been read successfully (see `TlsContext::reload`), all connections are refused with
+/// `net_errc::bad_tls_file`.
 ///
 /// Threads: one at a time; while the executor runs, only its thread. Must be destroyed before the executor's context,
 /// and keeps that context's `run()` busy until it is closed.
@@ -52,7 +53,11 @@ class TlsListener {
   using Socket = TlsStream;
   using Accepted = std::function<void(TlsStream)>;
 
-  /// Starts to listen, as `Listener` does; throws the errors of `Listener`.
+  /// Starts to listen on `address`, as `Listener` does. Calls `accepted` on the executor with the stream of each
+  /// connection whose handshake has succeeded.
+  ///
+  /// Errors: throws `net_errc::address_in_use`, `not_local`, `unresolved`, or the system's error, each with the
+  /// address. Does not throw if the files of `how.context` could not be read: see the class.
   TlsListener(const Executor& executor, const Address& address, Accepted accepted, TlsAccept how)
       : state_{std::make_shared<State>(std::move(accepted), std::move(how))},
         listener_{executor, address, [state = state_](TcpSocket socket) { begin(state, std::move(socket)); }} {}

@@ -25,14 +25,22 @@ class AveragedUpdater final : public UpdaterModelBase {
   AveragedUpdater(AnyUpdater updater, MovingAverage average)
       : UpdaterModelBase{with_average(updater.slots())}, updater_{std::move(updater)}, average_{average} {}
 
+  static auto make(AnyUpdater updater, MovingAverage average) -> AnyUpdater {
+    return AnyUpdater{std::make_shared<const AveragedUpdater>(std::move(updater), average)};
+  }
+
   [[nodiscard]] auto text() const -> std::string override {
     return "moving_average " + average_.describe() + ' ' + updater_.text();
   }
   [[nodiscard]] auto parse(std::string_view text) const -> std::shared_ptr<const UpdaterModelBase> override {
     auto found = find_averaged(text, [this](std::string_view inner) { return updater_.parse(inner); });
-    return found ? found->model() : nullptr;
+    return found ? found->model_ : nullptr;
   }
   [[nodiscard]] auto updates_every_row() const noexcept -> bool override { return updater_.updates_every_row(); }
+  void check(std::error_code& ec) const override {
+    updater_.check(ec);
+    if (!ec) average_.check(ec);
+  }
 
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const override {
@@ -62,7 +70,7 @@ class AveragedUpdater final : public UpdaterModelBase {
 }  // namespace detail
 
 DISTRIB_DECL auto averaged(AnyUpdater updater, MovingAverage average) -> AnyUpdater {
-  return AnyUpdater{std::make_shared<const detail::AveragedUpdater>(std::move(updater), average)};
+  return detail::AveragedUpdater::make(std::move(updater), average);
 }
 
 DISTRIB_DECL auto find_averaged(std::string_view text,

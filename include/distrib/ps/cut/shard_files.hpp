@@ -152,7 +152,7 @@ class ShardFiles {
   }
 
   void started(const CutWork& work, auto& service, Instant now, auto& out) {
-    if (work.failure) return service.not_opened(work.failure);
+    if (work.failure) return not_started(work, service, out);
     for (const Error& error : refused_) {
       const std::string what = error.code == failure::corrupt ? "a damaged cut" : "a cut";
       out(event(Event::Kind::checkpoint_refused,
@@ -162,6 +162,15 @@ class ShardFiles {
                                          ? beginning_with(initial_checkpoint_, work.missing)
                                          : "going on from its cut of step " + std::to_string(work.cut.step)));
     start(&work.cut, service, now);
+  }
+
+  // The cut was good when it was found. If it was damaged since, passes over it.
+  void not_started(const CutWork& work, auto& service, auto& out) {
+    if (work.is_initial || work.failure.code != failure::corrupt || cuts_.size() == 1)
+      return service.not_opened(work.failure);
+    refused_.push_back(work.failure);
+    cuts_.pop_back();
+    out(CutWork{CutWork::Kind::start, cuts_.back().step});
   }
 
   void start(const Cut* newest, auto& service, Instant now) {

@@ -59,8 +59,8 @@ class StateFetchCore {
   StateFetchCore(const Job& job, std::uint32_t replica, const JobUpdaters& updaters, std::string job_hash, Step have,
                  std::uint64_t most_bytes, std::chrono::milliseconds answer_within)
       : request_{std::move(job_hash), have, 0},
-        assembly_{ShardLayout{job, replica % job.shards()}, updaters,
-                  Lineage{}.continued(0, settings_hash(to_text(job))), most_bytes},
+        assembly_{ShardLayout{job, replica % job.shards()}, updaters, Lineage{}.continued(0, settings_hash(job)),
+                  most_bytes},
         answer_within_{answer_within} {}
 
   /// Starts to look for the other replica. Looks for two seconds: the tasks of a job start together, so the other

@@ -79,8 +79,10 @@ class Consistency {
     return at_barrier ? 0 : std::numeric_limits<std::uint64_t>::max();
   }
 
-  /// True if a step of a job with `ranks` ranks waits for the contributions of all of them: then values do not depend
-  /// on timing, so two replicas of a shard always have the same values.
+  /// True if a step of a job with `ranks` ranks waits for the contributions of all of them: for
+  /// `BulkSynchronousParallel` without backup workers (`replicas_to_aggregate` is 0 or `ranks`). False for every other
+  /// mode. Where it is true, values do not depend on timing, so two replicas of a shard always have the same values;
+  /// where it is false, a job cannot have replicas.
   [[nodiscard]] constexpr auto can_have_replicas(std::uint32_t ranks) const noexcept -> bool {
     return is_synchronous() && replicas_to_aggregate(ranks) == ranks;
   }

@@ -45,6 +45,7 @@ enum class ps_errc {
   old_version,       ///< A task has an older version of the library, which cannot distinguish what was trained before and after the settings of a job were changed. Start all tasks with one version.
   not_in_checkpoint, ///< The initial checkpoint lacks variables or tables of the job. Map names with `InitialCheckpointOptions::names` (the message has the nearest names), or set `allow_missing`.
   shard_too_large,   ///< The dense values of a shard do not fit into one message. Use more servers, or more shards on each, and cut large variables by a partitioner.
+  unlike_arithmetic, ///< Two workers of a synchronous job compute with different libraries, versions or settings, as their models describe them, so the bits would depend on which of them makes a contribution. Start all workers with the same build, on machines of one kind.
 };
 // clang-format on
 
@@ -79,8 +80,10 @@ inline constexpr ErrorText ps_texts[] = {
      "a block of rows or a gradient has another size than what it is combined with: pass the number of rows times the "
      "elements of a row"},
     {static_cast<int>(ps_errc::bad_row_splits), failure::invalid_argument,
-     "row_splits must ascend from 0 to the number of ids"},
-    {static_cast<int>(ps_errc::bad_weights), failure::invalid_argument, "one weight for each id is needed, or none"},
+     "row_splits must ascend from 0 to the number of ids: pass the start of each row, and the number of ids at the "
+     "end"},
+    {static_cast<int>(ps_errc::bad_weights), failure::invalid_argument,
+     "one weight for each id is needed, or none: pass as many weights as ids, or leave them out"},
     {static_cast<int>(ps_errc::no_such_row), failure::invalid_argument,
      "the table has no such row: look up only keys of the table"},
     {static_cast<int>(ps_errc::empty_row), failure::invalid_argument, "a row without ids needs the safe lookup"},
@@ -91,9 +94,10 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::not_positive), failure::invalid_argument, "must be positive: pass a number above 0"},
     {static_cast<int>(ps_errc::too_few_tokens), failure::invalid_argument,
      "too few tokens to finish the first step: begin with at least replicas_to_aggregate - total_num_replicas"},
-    {static_cast<int>(ps_errc::no_variables), failure::invalid_argument, "at least one variable is needed"},
+    {static_cast<int>(ps_errc::no_variables), failure::invalid_argument,
+     "SyncReplicas needs at least one variable: pass the number of elements of each to set_variables"},
     {static_cast<int>(ps_errc::no_global_step), failure::invalid_argument,
-     "a global step is needed to check staleness"},
+     "a global step is needed to check staleness: pass the step to start from to set_variables"},
     {static_cast<int>(ps_errc::not_begun), failure::invalid_argument, "call set_variables and begin before this"},
     {static_cast<int>(ps_errc::budget_exceeded), failure::exhausted,
      "a table needs more memory than its budget has: raise the budget, evict rows, or use more servers"},
@@ -120,6 +124,8 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::shard_too_large), failure::exhausted,
      "the dense values of a shard do not fit into one message: use more servers or shards, and cut large variables by "
      "a partitioner"},
+    {static_cast<int>(ps_errc::unlike_arithmetic), failure::mismatch,
+     "all workers of a synchronous job must compute alike: start them with the same build and settings"},
 };
 
 /// Returns the category "distrib.ps".

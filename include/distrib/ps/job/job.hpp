@@ -76,6 +76,10 @@ struct Job {
   std::uint64_t total_steps = 0;  ///< Steps of the whole job. Asynchronous: contributions of all ranks together.
   /// A cut is due at each multiple of this many steps, and after the last step. 0: only after the last step.
   std::uint64_t cut_interval = 0;
+  /// What the workers compute with, as the model describes it: "libtorch 1.13.1 threads 1 deterministic". Empty: it
+  /// says nothing. Not part of the description, because another machine may continue the job; part of the settings of a
+  /// lineage (`settings_hash`). Every Join carries it.
+  std::string arithmetic = {};
 
   [[nodiscard]] auto shards() const noexcept -> std::uint32_t { return tasks * shards_per_task; }
 
@@ -110,6 +114,17 @@ struct Job {
     return total_steps / ranks + (rank < total_steps % ranks ? 1 : 0);
   }
 };
+
+/// Most bytes of `Job::arithmetic`.
+inline constexpr std::size_t max_arithmetic_bytes = 4096;
+
+/// True if `text` may be the arithmetic of a job: at most `max_arithmetic_bytes`, without line ends or other control
+/// characters.
+[[nodiscard]] inline auto is_arithmetic(std::string_view text) noexcept -> bool {
+  return text.size() <= max_arithmetic_bytes && std::ranges::none_of(text, [](char letter) {
+           return static_cast<unsigned char>(letter) < ' ' || letter == '\x7f';
+         });
+}
 
 /// Returns for how many steps after its last completed step a synchronous shard stores contributions (rule 3 of
 /// docs/design/protocol.md): twice the cut interval, at least 2 and at most 2^32.

@@ -17,8 +17,13 @@ namespace distrib {
 inline namespace v0 {
 
 /// Returns the SHA-256 of the settings of a job: of all lines of its description except the number of steps and the
-/// number of steps between cuts, which change no value.
-[[nodiscard]] DISTRIB_DECL auto settings_hash(std::string_view job_text) -> Sha256Digest;
+/// number of steps between cuts, which change no value; and, if it is not empty, of a line "arithmetic ...".
+[[nodiscard]] DISTRIB_DECL auto settings_hash(std::string_view job_text, std::string_view arithmetic = {})
+    -> Sha256Digest;
+/// Returns the hash of the settings of a job, and of its arithmetic: that of `to_text(job)` and `job.arithmetic`.
+[[nodiscard]] inline auto settings_hash(const Job& job) -> Sha256Digest {
+  return settings_hash(to_text(job), job.arithmetic);
+}
 
 /// The settings that made a state. A job that is started again may have other settings; these hold from the step at
 /// which it continues. Two states of one step are the same only if their lineages are equal. A value.

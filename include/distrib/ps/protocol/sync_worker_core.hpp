@@ -63,7 +63,7 @@ class SyncWorkerCore {
   /// otherwise it waits for `reconnected`.
   void disconnected(std::uint32_t replica, auto& out) {
     ReplicaView& view = replicas_[replica];
-    view.connected = false;
+    view.lose();
     if (!replicas_.replicated()) return;
     view.live = false;
     if (done_) return;
@@ -86,7 +86,7 @@ class SyncWorkerCore {
   void joined(std::uint32_t replica, Progress progress, auto& out) {
     ReplicaView& view = replicas_[replica];
     view.is_old = progress.history != only_settings_ && progress.history == 0;
-    view.progress = known(std::move(progress));
+    view.stand_at(known(std::move(progress)));
     view.connected = view.live = true;
     view.lame = view.begun = false;
     view.sent = view.progress.done;
@@ -327,9 +327,11 @@ class SyncWorkerCore {
 
   // Contributions that `replica` lacks are no longer kept. If another live replica is ahead, asks `replica` to get the
   // state of that replica, or leaves `replica` behind (`lame`) if that did not help before. Returns false if no other
-  // replica can help, neither now nor after it has joined.
+  // replica can help, neither now nor after it has joined; and if a Restore sent `replica` back: the other replica is
+  // about to go back too, and helping would undo what the other worker needs.
   auto find_help(std::uint32_t replica, auto& out) -> bool {
     ReplicaView& view = replicas_[replica];
+    if (view.sent_back) return false;
     const std::uint32_t shard = replicas_.shard_of(replica);
     const Step done = view.progress.done;
     if (!replicas_.some_of(shard, [done](const ReplicaView& v) { return v.live && v.progress.done > done; }))

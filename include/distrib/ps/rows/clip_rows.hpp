@@ -31,7 +31,8 @@ inline void clip_rows(std::span<float> rows, std::size_t row_size, float max_nor
 /// were before, in place. It is the true derivative: the component along a clipped row becomes 0, the rest is scaled as
 /// the row was.
 ///
-/// Errors: as `clip_rows`; also `ps_errc::shape_mismatch` if `gradients` is not as long as `rows`.
+/// Errors: `ps_errc::shape_mismatch` if `rows` are not whole rows of `row_size` elements, or `gradients` is not as long
+/// as `rows`; `not_positive` if `max_norm` is not above 0. The gradients are unchanged then.
 DISTRIB_DECL void clip_rows_gradient(std::span<const float> rows, std::size_t row_size, float max_norm,
                                      std::span<float> gradients, std::error_code& ec);
 /// This overload throws the error as `std::system_error`.

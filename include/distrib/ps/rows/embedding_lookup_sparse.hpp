@@ -24,7 +24,7 @@ struct LookupOptions {
     zeros,  ///< Becomes a row of zeros, as in TensorFlow's safe variant.
   };
 
-  Combiner combiner = Combiner::mean;
+  Combiner combiner = Combiner::mean;  ///< How the rows of the ids of a row are combined.
   /// Rows of the table with a larger l2 norm are scaled down to it for the lookup, see `clip_rows`. Empty: no limit.
   std::optional<float> max_norm{};
   EmptyRows empty_rows = EmptyRows::refused;
@@ -68,8 +68,9 @@ inline void embedding_lookup_sparse(std::span<const float> table, std::size_t ro
 /// it is then passed through `clip_rows_gradient`. Rows that were not looked up get zeros, so it is best to pass as
 /// `table` only what `unique_keys` asked for. Weights get no gradient.
 ///
-/// Errors: as `embedding_lookup_sparse`; also `ps_errc::shape_mismatch` if `table_gradient` is not as long as `table`.
-/// `table_gradient` is unchanged then.
+/// Errors: `ps_errc::bad_row_splits`; `bad_weights`; `shape_mismatch` if `table` is not whole rows, `combined_gradient`
+/// does not have one row for each row of ids, or `table_gradient` is not as long as `table`; `no_such_row`;
+/// `empty_row`; `not_positive` for `max_norm`. `table_gradient` is unchanged then.
 DISTRIB_DECL void embedding_lookup_sparse_gradient(std::span<const float> table, std::size_t row_size,
                                                    const SparseIds& lookups, const LookupOptions& options,
                                                    std::span<const float> combined_gradient,

@@ -15,6 +15,7 @@ inline namespace v0 {
 /// Threads: one at a time.
 class MemoryBudget {
  public:
+  /// Makes a budget of `limit_bytes`; nothing of it is taken.
   explicit MemoryBudget(std::size_t limit_bytes) noexcept : limit_bytes_{limit_bytes} {}
   MemoryBudget(const MemoryBudget&) = delete;
   auto operator=(const MemoryBudget&) -> MemoryBudget& = delete;

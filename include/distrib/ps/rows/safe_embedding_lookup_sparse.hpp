@@ -18,9 +18,9 @@ inline namespace v0 {
 
 /// The result of `prune_ids`: a `SparseIds` that owns its lists.
 struct PrunedIds {
-  std::vector<std::int64_t> ids;
-  std::vector<std::int64_t> row_splits;
-  std::vector<float> weights;
+  std::vector<std::int64_t> ids;  ///< The ids that are left, row after row.
+  std::vector<std::int64_t> row_splits;  ///< One more than there are rows, ascending from 0 to `ids.size()`.
+  std::vector<float> weights;  ///< One for each id. Empty: every weight is 1.
 
   /// A view of the lists. Valid until this object is changed or destroyed.
   [[nodiscard]] auto lookups() const noexcept -> SparseIds { return {ids, row_splits, weights}; }

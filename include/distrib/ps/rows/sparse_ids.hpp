@@ -17,14 +17,14 @@ inline namespace v0 {
 /// each with its weight. The form of TensorFlow's RaggedTensor, and of the ragged columns of a batch. A view: the lists
 /// must exist while it is used.
 struct SparseIds {
-  std::span<const std::int64_t> ids;
+  std::span<const std::int64_t> ids;  ///< The ids of all rows, row after row.
   std::span<const std::int64_t> row_splits;  ///< One more than there are rows, ascending from 0 to `ids.size()`.
   std::span<const float> weights{};  ///< One for each id. Empty: every weight is 1.
 
   /// Number of rows. `row_splits` must be valid: not empty, and ascending from 0 to the number of ids (not checked).
   [[nodiscard]] constexpr auto rows() const noexcept -> std::size_t { return row_splits.size() - 1; }
   /// Position of the first id of row `row` in `ids` and `weights`; for `rows()`, the number of ids. `row` must be at
-  /// most `rows()`, and `row_splits` valid (not checked).
+  /// most `rows()`, and `row_splits` must be valid: not empty, and ascending from 0 to the number of ids (not checked).
   [[nodiscard]] constexpr auto begin_of(std::size_t row) const noexcept -> std::size_t {
     return static_cast<std::size_t>(row_splits[row]);
   }

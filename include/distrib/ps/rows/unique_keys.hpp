@@ -20,7 +20,7 @@ inline namespace v0 {
 /// The keys that a worker asks for, and where it finds the answer: each key of a list once, ascending, and for each
 /// position of the list the number of its key. `index` can serve as the ids of a lookup in the rows that arrive.
 struct UniqueKeys {
-  std::vector<std::uint64_t> keys;
+  std::vector<std::uint64_t> keys;  ///< Each key once, ascending.
   std::vector<std::int64_t> index;  ///< As long as the list: `keys[index[i]]` is the key at position i.
 
   [[nodiscard]] auto operator==(const UniqueKeys&) const -> bool = default;

@@ -20,7 +20,8 @@ struct AdoptedJob {
   ShardKind kind;
 };
 
-/// Returns the job whose text a worker sent to the shard `identity`, which may use as much memory as `options` say.
+/// Returns the job whose text and arithmetic a worker sent to the shard `identity`, which may use as much memory as
+/// `options` say.
 /// `known`: the job that the shard has already; empty: none.
 ///
 /// Errors: `ps_errc::bad_job` if the text is not a job, or if the hash is not the text's hash; `job_mismatch` if the

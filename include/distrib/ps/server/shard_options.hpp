@@ -23,8 +23,8 @@ struct ShardOptions {
   std::chrono::milliseconds linger{30'000};
   /// Most memory for one shard. A job whose values and slots need more is refused; its tables may grow to what is left.
   std::uint64_t memory_budget_bytes = std::uint64_t{64} << 30;
-  /// Most memory for all shards of a task together, in equal parts. A `Server` uses at most half of `usable_memory()`,
-  /// because a cut that is being made may hold another copy of the tables.
+  /// Most memory for all shards of a task together, in equal parts. A `Server` uses at most half of the memory that
+  /// this process may use, because a cut that is being made may hold another copy of the tables.
   std::uint64_t task_memory_bytes = std::numeric_limits<std::uint64_t>::max();
   /// A pull whose rows need more bytes is refused with `ps_errc::pull_too_large`, which ends the job. The answer is one
   /// message, so a higher limit also needs a higher `FrameLimits::body_bytes` of the workers.

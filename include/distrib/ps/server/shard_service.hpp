@@ -249,6 +249,10 @@ class ShardService final : private ShardSink {
       if (const Error error = job_.adopt(request)) return call.fail(error.code, error.where);
       shell_.open(*job_.get(), job_.replica(), request.cuts, job_.kind().updaters);
     }
+    if (const std::string unlike = job_.unlike_arithmetic(request); !unlike.empty()) {
+      if (job_->consistency.is_synchronous()) return call.fail(ps_errc::unlike_arithmetic, unlike);
+      shell_.joined_unlike(unlike);
+    }
     state.rank = request.rank;
     state.calls.join(std::move(call));
     if (core_ != nullptr && !starting_) enter(peer, state);

@@ -32,6 +32,9 @@ class ShardShell {
   /// Another connection of a joined rank has joined: a second process of the rank, or the first process before its old
   /// connection was given up. Neither does harm.
   virtual void joined_twice(Rank rank) = 0;
+  /// A worker of an asynchronous job has joined that computes with another arithmetic than the worker that brought the
+  /// job. `text`: one sentence with both.
+  virtual void joined_unlike(const std::string& text) = 0;
 
   /// The shard is over, with an exit code: 0 done, 1 to be started again, 65 a call of a rank was refused, 70 a rank is
   /// lost permanently, 74 a cut could not be written or read, or a loaded state needs more memory than there is. Called

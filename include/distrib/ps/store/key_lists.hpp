@@ -28,7 +28,7 @@ using KeyLists = std::vector<std::vector<std::uint64_t>>;
 ///
 /// The first form is used if it saves at least a quarter of the bytes. Otherwise, as with keys that are hashes, reading
 /// differences would cost more than the bytes that they save. `keys` must be ascending and without repeats (programmer
-/// error otherwise).
+/// error, which is not checked).
 DISTRIB_DECL void append_keys(std::span<const std::uint64_t> keys, std::vector<std::byte>& to);
 
 /// Reads what `append_keys` wrote, once for each list of `lists`, and overwrites the lists. Returns false if `bytes`

@@ -51,6 +51,8 @@ struct JoinRequest {
   std::string job_hash;  ///< SHA-256 of the job's text, in hexadecimal digits.
   std::string job_text;  ///< Empty in the first Join: the shard knows the job by its hash, or asks for the text.
   CutSettings cuts;  ///< Where the shard keeps its cuts. Sent only together with the text.
+  /// `Job::arithmetic` of the worker; not sent if empty. A worker of an older version sends none.
+  std::string arithmetic = {};
 
   DISTRIB_DECL void encode(WireWriter& head) const;
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;

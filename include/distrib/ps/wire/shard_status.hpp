@@ -21,29 +21,35 @@ inline namespace v0 {
 struct ShardStatus {
   /// What a shard knows of one rank.
   struct RankStatus {
-    Rank rank = 0;
+    Rank rank = 0;  ///< Number of the rank, from 0.
     bool here = false;  ///< True if a process of the rank is joined.
     /// The newest contribution of the rank that arrived. Synchronous: other ranks of that step may still be missing.
     Step last = 0;
 
+    /// Appends the fields as a protobuf message, without a length before them.
     void encode(WireWriter& message) const {
       message.varint(1, rank);
       message.varint(2, here ? 1 : 0);
       message.varint(3, last);
     }
+    /// Reads what `encode` has written; unknown fields are skipped. Returns false if the bytes are damaged; the object
+    /// must then not be used.
     [[nodiscard]] DISTRIB_DECL auto decode(ByteView message) -> bool;
     [[nodiscard]] auto operator==(const RankStatus&) const -> bool = default;
   };
 
   /// What a shard has of one variable.
   struct VariableStatus {
-    std::string name;
+    std::string name;  ///< Name of the variable.
     std::uint64_t bytes = 0;  ///< Bytes of its values on this shard.
 
+    /// Appends the fields as a protobuf message, without a length before them.
     void encode(WireWriter& message) const {
       message.text(1, name);
       message.varint(2, bytes);
     }
+    /// Reads what `encode` has written; unknown fields are skipped. Returns false if the bytes are damaged; the object
+    /// must then not be used.
     [[nodiscard]] DISTRIB_DECL auto decode(ByteView message) -> bool;
     [[nodiscard]] auto operator==(const VariableStatus&) const -> bool = default;
   };
@@ -87,7 +93,10 @@ struct ShardStatus {
   std::vector<RankStatus> of_ranks;  ///< Ranks ascending; the first `most_listed`.
   std::vector<VariableStatus> of_variables;  ///< In the order of the shard's block; the first `most_listed`.
 
+  /// Appends the fields as a protobuf message.
   DISTRIB_DECL void encode(WireWriter& head) const;
+  /// Reads what `encode` has written; unknown fields are skipped. Returns false if the bytes are damaged or a list has
+  /// more than `most_listed` entries; the object must then not be used.
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
   [[nodiscard]] auto operator==(const ShardStatus&) const -> bool = default;
 

@@ -34,7 +34,12 @@ namespace detail {
 }  // namespace detail
 
 /// Returns the status of each shard of the task at `server`, in the order of their numbers. If the task knows no job
-/// yet, of its first shard only. Blocks and fails as `ask_shard`; on failure the result is empty.
+/// yet, of its first shard only. Blocks for at most twice `how.within` per shard; a refused connection is reported at
+/// once. On failure the result is empty.
+///
+/// Errors: a `net_errc`, `rpc_errc` or `ps_errc`; the place names the shard and the server.
+///
+/// Threads: any.
 [[nodiscard]] DISTRIB_DECL auto ask_status(const Address& server, const AskOptions& how, ErrorRef to)
     -> std::vector<ShardStatus>;
 /// This overload throws the error as `std::system_error`.

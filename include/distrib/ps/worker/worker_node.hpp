@@ -145,6 +145,7 @@ class WorkerNode {
   Rank rank_;
   std::string job_text_;
   std::string job_hash_;
+  std::string arithmetic_;
   CutSettings cuts_;
   WorkerShell& shell_;
   std::vector<Link> links_;

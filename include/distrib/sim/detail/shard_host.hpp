@@ -85,7 +85,8 @@ class ShardHost : public ShardShell {
   /// to go back to cut 0; if it died again then, only the damaged cut would be on the disk, and production refuses to
   /// start from the initial values while there is a damaged cut.
   [[nodiscard]] auto is_fragile() const noexcept -> bool { return fragile_; }
-  /// Returns the step of the newest cut that is kept in memory; 0 if there is a disk.
+  /// Returns the step of the newest cut that is kept in memory, also if the process died just when it was kept; 0 if
+  /// there is a disk.
   [[nodiscard]] auto in_memory() const noexcept -> Step { return in_memory_; }
   /// Returns the lineage of the cut that it saved last.
   [[nodiscard]] auto last_lineage() const noexcept -> const Lineage& { return last_lineage_; }
@@ -112,6 +113,7 @@ class ShardHost : public ShardShell {
     });
   }
   void joined_twice(Rank) override {}
+  void joined_unlike(const std::string&) override {}
   DISTRIB_DECL void ended(int code, const Error& why) override;
 
   // --- actions of the core that decides about its files ---
@@ -156,8 +158,9 @@ class ShardHost : public ShardShell {
   // then, the bit is flipped back.
   DISTRIB_DECL void perform(CutWork& work);
 
-  // Notes the result of a piece of work, for the trace and the outcome.
-  DISTRIB_DECL void note(const CutWork& work);
+  // Notes the result of a save. Called also if the process died before the service learnt of the result: the next
+  // process has that cut.
+  DISTRIB_DECL void note_save(const CutWork& save);
 
   // Flips a bit in a file of the shard's newest cut; returns the path of the file, or an empty text if nothing was
   // flipped. Never touches the last cut of the job: the workers may be gone, so that the steps before it could not be

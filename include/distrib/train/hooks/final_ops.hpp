@@ -16,8 +16,11 @@ inline namespace v0 {
 /// `FinalOps last{[](const NamedValues& values) { return values.read("bias"); }};`. Pass a copy to `with_hooks`: copies
 /// share the result.
 template <class F> class FinalOps {
+  static constexpr bool fits = std::is_invocable_v<F&, const NamedValues&>;
+  static_assert(fits, "distrib: FinalOps takes a function of (const distrib::NamedValues&) that returns something");
+
  public:
-  using Result = std::invoke_result_t<F&, const NamedValues&>;
+  using Result = typename std::conditional_t<fits, std::invoke_result<F&, const NamedValues&>, std::type_identity<int>>::type;
 
   explicit FinalOps(F compute) : compute_{std::move(compute)} {}
 

@@ -38,7 +38,7 @@ struct LoggingTensorOptions {
 /// from which the contribution was computed; of a long one the first six elements are printed.
 ///
 /// Errors: the constructor throws `train_errc::bad_hook`, see `LoggingTensorOptions::check`. A name that the job does
-/// not have ends the job with `train_errc::no_such_variable`; a metric that is not known yet is printed as "?".
+/// not have ends the job with `variables_errc::unknown_name`; a metric that is not known yet is printed as "?".
 class LoggingTensor {
  public:
   DISTRIB_DECL explicit LoggingTensor(LoggingTensorOptions options);

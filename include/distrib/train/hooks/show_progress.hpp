@@ -26,14 +26,19 @@ class ShowProgress {
   explicit ShowProgress(std::FILE* stream = stdout) noexcept
       : stream_{stream}, terminal_{::isatty(::fileno(stream)) != 0} {}
 
+  /// Notes the steps of the run and prints nothing. The trainer calls this function and those below.
   DISTRIB_DECL void on_start(const JobStart& event);
 
+  /// On a terminal draws the bar again, at most ten times a second; otherwise prints a line if one is due.
   DISTRIB_DECL void on_step(const StepDone& event);
 
+  /// Prints a line with the step, the name and value of each metric, and the number of examples.
   DISTRIB_DECL void on_evaluated(const Evaluated& event);
 
+  /// Prints the text of the event as a line.
   void on_event(const Event& event) { print(event.text); }
 
+  /// Ends the line of the bar.
   void on_end(const JobEnd&) { end_bar(); }
 
  private:

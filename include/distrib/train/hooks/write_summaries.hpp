@@ -27,17 +27,23 @@ inline namespace v0 {
 /// other failure throws, which ends the job.
 class WriteSummaries {
  public:
+  /// Writes to `directory`, which is made at the start of a run if it does not exist. Does not touch the disk yet.
   explicit WriteSummaries(std::string directory, std::uint64_t every_steps = 100)
       : file_{std::move(directory)}, timer_{{.every_steps = every_steps == 0 ? 1 : every_steps}} {}
   /// Throws `train_errc::bad_hook` if not exactly one of the two options is set.
   WriteSummaries(std::string directory, const TimerOptions& when) : file_{std::move(directory)}, timer_{when} {}
 
+  /// Begins the event file of this run. The trainer calls this function and those below.
   DISTRIB_DECL void on_start(const JobStart& event);
 
+  /// Writes the values of the step if they are due, and passes them to the operating system at once.
   DISTRIB_DECL void on_step(const StepDone& event);
 
+  /// Writes each metric of `event.metrics` as a point `evaluation/NAME`, rounded to float, at the step `event.step`,
+  /// and passes the points to the operating system at once.
   DISTRIB_DECL void on_evaluated(const Evaluated& event);
 
+  /// Writes what is left and closes the event file.
   void on_end(const JobEnd&) {
     if (file_.is_open()) file_.write([](EventWriter&, std::error_code&) {}, true);
   }

@@ -43,7 +43,7 @@ DISTRIB_DECL void add_gradients(const Job& job, const RuntimeGradients& more, Ru
 DISTRIB_DECL void divide_gradients(const Job& job, std::uint32_t count, RuntimeGradients& gradients) {
   using Four = detail::Rounded<detail::Float4>;
   const Four divisor{detail::Float4{} + static_cast<float>(count)};
-  detail::for_each_gradient(job, gradients, [&divisor](std::span<float> of_one) {
+  detail::for_each_gradient(job, gradients, [&divisor](std::size_t, std::span<float> of_one) {
     std::size_t at = 0;
     for (; of_one.size() - at >= 4; at += 4) {
       float* const four = of_one.data() + at;

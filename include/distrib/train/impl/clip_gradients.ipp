@@ -4,21 +4,43 @@
 #include <distrib/train/clip_gradients.hpp>
 
 #include <distrib/core/rounded.hpp>
+#include <distrib/core/table_info.hpp>
+#include <distrib/core/variable_info.hpp>
 #include <distrib/optimizer/square_sum.hpp>
 #include <distrib/train/detail/for_each_gradient.hpp>
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 
 namespace distrib {
 inline namespace v0 {
 
-DISTRIB_DECL auto clip_gradients(const Job& job, RuntimeGradients& gradients) -> float {
+DISTRIB_DECL auto updated_by_model(const Job& job, const ModelUpdaters& of_model) -> std::vector<bool> {
+  std::vector<bool> found;
+  if (of_model.empty()) return found;
+  const auto has = [&of_model](const std::string& name) {
+    return std::ranges::any_of(of_model, [&name](const auto& entry) { return entry.first == name; });
+  };
+  for (const VariableInfo& variable : job.variables) found.push_back(has(variable.name));
+  for (const TableInfo& table : job.tables) found.push_back(has(table.name));
+  return found;
+}
+
+DISTRIB_DECL auto clip_gradients(const Job& job, RuntimeGradients& gradients, const std::vector<bool>& left_out)
+    -> float {
+  const auto for_each = [&](auto&& visit) {
+    detail::for_each_gradient(job, gradients, [&](std::size_t number, std::span<float> of_one) {
+      if (left_out.empty() || !left_out[number]) visit(of_one);
+    });
+  };
   if (const ClipByValue* by_value = job.gradient_clipping.by_value()) {
     const float most = by_value->max_value;
-    detail::for_each_gradient(job, gradients, [most](std::span<float> of_one) {
+    for_each([most](std::span<float> of_one) {
       for (float& g : of_one) g = g > most ? most : g < -most ? -most : g;
     });
   }
@@ -29,13 +51,13 @@ DISTRIB_DECL auto clip_gradients(const Job& job, RuntimeGradients& gradients) ->
   Real sum{0.0};
   // Summed row by row, not over a table as a whole: rows that an evaluation asked for, whose gradients are zero, must
   // not change the sum.
-  detail::for_each_gradient(job, gradients, [&sum](std::span<float> of_one) { sum = sum + Real{square_sum(of_one)}; });
+  for_each([&sum](std::span<float> of_one) { sum = sum + Real{square_sum(of_one)}; });
   const Real norm = sqrt(sum);
   const bool is_finite = (std::bit_cast<std::uint64_t>(norm.value) >> 52) < 0x7ff;
   const Real scale = Real{static_cast<double>(by_norm->max_norm)} / (norm + Real{1e-6});
   if (is_finite && scale.value < 1.0) {
     const auto factor = static_cast<float>(scale.value);
-    detail::for_each_gradient(job, gradients, [factor](std::span<float> of_one) {
+    for_each([factor](std::span<float> of_one) {
       for (float& g : of_one) g *= factor;
     });
   }

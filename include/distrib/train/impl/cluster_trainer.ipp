@@ -50,7 +50,9 @@ namespace distrib {
 inline namespace v0 {
 
 DISTRIB_DECL ClusterTrainer::ClusterTrainer(TrainingPlan plan, IoPool& pool, ClusterFlags flags)
-    : plan_{std::move(plan)}, pool_{pool}, flags_{std::move(flags)}, local_{plan_, &pool}, report_{plan_.hooks()} {
+    : plan_{std::move(plan)}, pool_{pool}, flags_{std::move(flags)}, report_{plan_.hooks()} {
+  if (flags_.local()) local_.emplace(plan_, &pool_);
+  else if (flags_.job_name != "ps") plan_.check();
   if (flags_.job_name == "evaluator") evaluator_.emplace(plan_, to_string(flags_.task()));
 }
 
@@ -191,7 +193,7 @@ class ClusterTrainer::Worker {
   auto contribute(Step step, std::span<const SharedBuffer> values,
                   std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float {
     const float loss = (*contributor_)(rank_, made_ = step, values, gradients);
-    const NamedValues named{job_, planned_.layouts, values};
+    const NamedValues named{plan_.model().variables(), planned_.layouts, values};
     report_.tell(ContributionMade{step, rank_, loss, &named, true});
     heed_hooks();
     return loss;
@@ -247,7 +249,7 @@ class ClusterTrainer::Worker {
     const bool has_tables = !job_.tables.empty();
     if (!has_tables && !plan_.is_measured_between(before, step)) return;
     if (has_tables && measured_before(made_).empty()) return;
-    auto whole = std::make_shared<RuntimeValues>(job_.variables, job_.tables.size());
+    auto whole = std::make_shared<RuntimeValues>(plan_.model().variables());
     if (has_tables && !contributor_->take_others(rank_, made_, values, *whole)) return;
     measure_in_background(step, values, std::move(whole));
   }
@@ -297,12 +299,12 @@ class ClusterTrainer::Worker {
     if (!is_done()) return end;
     const std::span<const PullRows> rows = contributor_->requests(rank_, last_ + 1);
     WorkerEnd done;
-    const RestoredCuts restored = CheckpointStore{*plan_.save(), job_, plan_.updaters()}.restore();
+    const RestoredCuts restored = CheckpointStore{*plan_.save(), job_, planned_.updaters}.restore();
     for (std::uint32_t shard = 0; shard < restored.cuts.size(); ++shard) {
       if (job_.tables.empty()) {
         done.result.push_back(wire_block(planned_.layouts[shard], restored.cuts[shard].values));
       } else {
-        ShardStore store{job_, shard, plan_.updaters(), std::numeric_limits<std::uint64_t>::max()};
+        ShardStore store{job_, shard, planned_.updaters, std::numeric_limits<std::uint64_t>::max()};
         store.load(restored.cuts[shard]);
         done.result.push_back(store.values(rows[shard]));
       }
@@ -314,7 +316,7 @@ class ClusterTrainer::Worker {
   // Reports the end of a job that is done, at the chief. `blocks`: the final values.
   void finish(const std::vector<SharedBuffer>& blocks) {
     if (plan_.save()) report_.has_checkpoint(finished_checkpoint(plan_.save()->directory));
-    RuntimeValues whole{job_.variables, job_.tables.size()};
+    RuntimeValues whole{plan_.model().variables()};
     assemble(planned_.layouts, blocks, whole);
     contributor_->take_others(rank_, last_ + 1, blocks, whole);
     report_.end(job_, whole, contributor_->digests(rank_, last_ + 1, blocks), evaluation_.get());
@@ -346,7 +348,7 @@ class ClusterTrainer::Worker {
 };
 
 DISTRIB_DECL auto ClusterTrainer::run() -> int {
-  if (flags_.local()) return local_.run();
+  if (local_) return local_->run();
   if (evaluator_) return evaluator_->run();
   return flags_.job_name == "ps" ? serve() : Worker{*this}.run();
 }

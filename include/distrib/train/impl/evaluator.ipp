@@ -42,16 +42,17 @@ namespace detail {
 
 // Reads the values of a model's variables, and of the rows with these keys, from a checkpoint.
 DISTRIB_DECL auto read_values(const AnyModel& model, const KeyLists& keys, const std::string& prefix) -> RuntimeValues {
-  const std::vector<VariableInfo> variables = model.variables();
-  RuntimeValues values{variables, model.tables().size()};
+  const std::vector<VariableInfo>& variables = model.variables().infos();
+  const std::vector<TableInfo>& tables = model.variables().table_infos();
+  RuntimeValues values{model.variables()};
   const BundleReader reader = BundleReader::open(prefix);
   for (std::size_t v = 0; v < variables.size(); ++v)
     reader.read(variables[v].name, Slice::whole(variables[v].shape), {values.data(v), values.size_bytes(v)});
-  if (model.tables().empty()) return values;
+  if (tables.empty()) return values;
 
   // A job of one shard that has only the tables: it finds the rows in whatever parts they were saved.
   Job job;
-  job.tables = model.tables();
+  job.tables = tables;
   job.initial_checkpoint = prefix;
   job.updater = AnyUpdater{Sgd{}}.text();
   job.total_steps = 1;
@@ -121,7 +122,7 @@ DISTRIB_DECL auto Evaluator::run() -> int {
 
 DISTRIB_DECL void Evaluator::measure(const AnyEvaluation& evaluation, const std::string& prefix) {
   Error unread;
-  RuntimeValues values{std::vector<VariableInfo>{}};
+  RuntimeValues values{RuntimeVariables{}};
   try {
     values = detail::read_values(plan_.model(), evaluation.keys(), prefix);
   } catch (const std::system_error& error) {

@@ -5,8 +5,8 @@
 
 #include <distrib/core/dtype.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/nearest_names.hpp>
 #include <distrib/train/assemble.hpp>
-#include <distrib/train/error.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -32,30 +32,23 @@ template <class T> auto numbers_in(const std::byte* bytes, std::size_t size) -> 
 
 DISTRIB_DECL auto NamedValues::names() const -> std::vector<std::string> {
   std::vector<std::string> names;
-  for (const VariableInfo& variable : job_->variables) names.push_back(variable.name);
+  for (const VariableInfo& variable : variables_->infos()) names.push_back(variable.name);
   return names;
 }
 
 DISTRIB_DECL auto NamedValues::read(std::string_view name) const -> std::vector<double> {
+  const auto [is_table, v] = variables_->position_of(name);
+  if (is_table) throw_error(variables_errc::no_variable, detail::quoted_name(name));
   if (whole_ == nullptr && !assembled_) {
-    assembled_.emplace(job_->variables, job_->tables.size());
+    assembled_.emplace(*variables_);
     assemble(layouts_, blocks_, *assembled_);
   }
   const RuntimeValues& values = whole_ != nullptr ? *whole_ : *assembled_;
-  std::string known;
-  for (std::size_t v = 0; v < job_->variables.size(); ++v) {
-    const VariableInfo& variable = job_->variables[v];
-    if (variable.name != name) {
-      known += (known.empty() ? "" : ", ") + variable.name;
-      continue;
-    }
-    switch (variable.dtype) {
-      case DType::int64: return detail::numbers_in<std::int64_t>(values.data(v), values.size_bytes(v));
-      case DType::float64: return detail::numbers_in<double>(values.data(v), values.size_bytes(v));
-      default: return detail::numbers_in<float>(values.data(v), values.size_bytes(v));
-    }
+  switch (variables_->infos()[v].dtype) {
+    case DType::int64: return detail::numbers_in<std::int64_t>(values.data(v), values.size_bytes(v));
+    case DType::float64: return detail::numbers_in<double>(values.data(v), values.size_bytes(v));
+    default: return detail::numbers_in<float>(values.data(v), values.size_bytes(v));
   }
-  throw_error(train_errc::no_such_variable, "'" + std::string{name} + "'; the job has " + known);
 }
 
 }  // namespace v0

@@ -55,7 +55,7 @@ class Trainer::Run {
     if (evaluation_ != nullptr) keys_ = evaluation_->keys();
     measured_.find({}, keys_);
     locks_.hold_local(plan_);
-    if (plan_.save()) store_.emplace(*plan_.save(), job_, plan_.updaters());
+    if (plan_.save()) store_.emplace(*plan_.save(), job_, planned_.updaters);
     start_ = report_.begin(job_, model_->batch_size(), 0);
   }
   Run(const Run&) = delete;
@@ -102,7 +102,7 @@ class Trainer::Run {
     if (!cuts.empty() || job_.initial_checkpoint.empty()) return cuts;
     const auto initial = InitialCheckpoint::of(job_);
     for (const ShardLayout& layout : planned_.layouts)
-      cuts.push_back(initial_cut(job_, layout, plan_.updaters(), initial));
+      cuts.push_back(initial_cut(job_, layout, planned_.updaters, initial));
     report_.tell(Event{Event::Kind::restored,
                        "local",
                        job_.initial_checkpoint,
@@ -114,7 +114,7 @@ class Trainer::Run {
   void train(const std::vector<Cut>& restored) {
     const bool has_values = planned_.initial_values.empty();  // otherwise the workers bring them
     local_ = make_local_job(
-        job_, {plan_.updaters()}, restored,
+        job_, {planned_.updaters}, restored,
         [this](Rank rank, Step step, auto values, auto gradients) {
           const float loss = (*contributor_)(rank, step, values, gradients);
           norms_.add(step, contributor_->gradient_norm(rank));
@@ -137,7 +137,7 @@ class Trainer::Run {
     if (!job_.tables.empty())
       callbacks.prepare = [this](Rank rank, Step step) { return contributor_->prepare(rank, step); };
     callbacks.contributed = [this](Rank rank, Step step, float loss, std::span<const SharedBuffer> blocks) {
-      const NamedValues values{job_, planned_.layouts, blocks};
+      const NamedValues values{plan_.model().variables(), planned_.layouts, blocks};
       report_.tell(ContributionMade{step, rank, loss, &values, rank == 0});
       heed_hooks();
     };
@@ -176,7 +176,7 @@ class Trainer::Run {
     if (!store_ || start_.first_step != 0 || !job_.tables.empty()) return;
     report_.tell(CheckpointBegun{0});
     std::vector<Cut> cuts;
-    for (const ShardLayout& layout : planned_.layouts) cuts.push_back(initial_cut(job_, layout, plan_.updaters()));
+    for (const ShardLayout& layout : planned_.layouts) cuts.push_back(initial_cut(job_, layout, planned_.updaters));
     report_.saved(0, store_->save(0, cuts));
   }
 
@@ -217,7 +217,7 @@ class Trainer::Run {
 
   // Returns the values in these blocks as whole variables, with the rows that the evaluation needs.
   [[nodiscard]] auto whole(const std::vector<SharedBuffer>& blocks) const -> RuntimeValues {
-    RuntimeValues values{job_.variables, job_.tables.size()};
+    RuntimeValues values{plan_.model().variables()};
     assemble(planned_.layouts, blocks, values);
     for (std::size_t table = 0; table < keys_.size(); ++table) {
       values.rows(table).resize(keys_[table].size(), job_.tables[table].dim);

@@ -5,8 +5,10 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
+#include <distrib/core/nearest_names.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variable_info.hpp>
+#include <distrib/optimizer/any_updater.hpp>
 #include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/job/cut_interval.hpp>
@@ -21,37 +23,48 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
+// How the text of an error names an entry of the names for the initial checkpoint.
+DISTRIB_DECL auto told_initial_name(const InitialName& entry) -> std::string {
+  return "with_initial_checkpoint: '" + entry.in_checkpoint + "' for '" + entry.of_job + "'";
+}
+
+}  // namespace detail
+
 DISTRIB_DECL TrainingPlan::TrainingPlan(TrainingOptions options, std::shared_ptr<const AnyModel> model, HookSet hooks,
                                         HookSettings settings)
     : options_{std::move(options)}, model_{std::move(model)}, hooks_{std::move(hooks)}, settings_{std::move(settings)} {
-  if (options_.moving_average) {
-    options_.updater = averaged(options_.updater, *options_.moving_average);
-    for (auto& [prefix, updater] : options_.updaters_of) updater = averaged(updater, *options_.moving_average);
-  }
-  updaters_ = {options_.updater};
   options_.initial_checkpoint = detail::absolute_path(options_.initial_checkpoint);
-  for (const auto& [prefix, updater] : options_.updaters_of) {
-    check_name("with_updater: '" + prefix + "'",
-               [&prefix](const std::string& name) { return !prefix.empty() && name.starts_with(prefix); });
-    updaters_.push_back(updater);
-  }
+  check_forms();
+}
+
+DISTRIB_DECL void TrainingPlan::check() const { static_cast<void>(chosen_updaters()); }
+
+DISTRIB_DECL auto TrainingPlan::chosen_updaters() const -> ChosenUpdaters {
   check_initial_names();
+  return choose_updaters(options_, model_->variables(), model_->updaters());
 }
 
 DISTRIB_DECL auto TrainingPlan::updater_finder() const -> UpdaterFinder {
-  return [own = updaters_](std::string_view text) {
-    return find_averaged(text, [&own](std::string_view plain) -> std::optional<AnyUpdater> {
+  JobUpdaters own{options_.updater};
+  for (const auto& [prefix, updater] : options_.updaters_of) own.push_back(updater);
+  for (const auto& [predicate, updater] : options_.updater_groups) own.push_back(updater);
+  return [own = std::move(own), model = model_](std::string_view text) {
+    return find_averaged(text, [&](std::string_view plain) -> std::optional<AnyUpdater> {
       for (const AnyUpdater& updater : own)
         if (auto found = updater.parse(plain)) return found;
-      return StandardUpdaters{}(plain);
+      if (auto found = StandardUpdaters{}(plain)) return found;
+      for (const auto& [name, updater] : model->updaters())
+        if (auto found = updater.parse(plain)) return found;
+      return std::nullopt;
     });
   };
 }
 
 DISTRIB_DECL auto TrainingPlan::local_job(const OpenModel& model, Step done) const -> PlannedJob {
   if (wait().wait_until_step != 0) throw_error(train_errc::cannot_wait, "GlobalStepWaiter");
-  PlannedJob planned;
-  planned.job = make_job(model, 1, options_.local.workers, 1, done);
+  PlannedJob planned = make_job(model, 1, options_.local.workers, 1, done);
   // Nothing is sent again to a shard here, so a cut is due only when the user wants a checkpoint.
   planned.job.cut_interval = every_steps() != 0 ? every_steps() : planned.job.total_steps;
   return complete(std::move(planned));
@@ -63,8 +76,7 @@ DISTRIB_DECL auto TrainingPlan::cluster_job(const OpenModel& model, std::uint32_
   if (settings_.asks_for_checkpoints) throw_error(train_errc::only_in_one_process, "a hook with wants_checkpoint()");
   if (wait().wait_until_step != 0 && options_.consistency.mode() != "async")
     throw_error(train_errc::cannot_wait, "GlobalStepWaiter");
-  PlannedJob planned;
-  planned.job = make_job(model, tasks, ranks, options_.replicas, 0);
+  PlannedJob planned = make_job(model, tasks, ranks, options_.replicas, 0);
   planned.job.cut_interval = cut_interval(planned.job, every_steps(), replay_budget_bytes);
   return complete(std::move(planned));
 }
@@ -76,35 +88,23 @@ DISTRIB_DECL auto TrainingPlan::cut_settings() const -> CutSettings {
           .retention = save()->retention()};
 }
 
-// Throws if `is_meant` accepts no name of a variable or table. Counters do not count: they have no updater and no
-// initial values. `told`: how the error text names the setting.
-DISTRIB_DECL void TrainingPlan::check_name(const std::string& told,
-                                           const std::function<bool(const std::string&)>& is_meant) const {
-  std::string names;
-  const auto look_at = [&](const std::string& name) {
-    names += (names.empty() ? "" : ", ") + name;
-    return is_meant(name);
-  };
-  for (const VariableInfo& variable : model_->variables())
-    if (!detail::is_counter(variable.dtype) && look_at(variable.name)) return;
-  for (const TableInfo& table : model_->tables())
-    if (look_at(table.name)) return;
-  throw_error(train_errc::no_such_variable, told + "; the job has " + names);
-}
-
-// Checks the names for the initial checkpoint. Sorts them, because they are part of the job's text, which must not
-// depend on the order in which the user wrote them.
-DISTRIB_DECL void TrainingPlan::check_initial_names() {
+// Checks the names for the initial checkpoint, as far as that is possible without the model. Sorts them, because they
+// are part of the job's text, which must not depend on the order in which the user wrote them.
+DISTRIB_DECL void TrainingPlan::check_forms() {
   std::vector<InitialName>& names = options_.initial_checkpoint_options.names;
-  const auto told = [](const InitialName& entry) {
-    return "with_initial_checkpoint: '" + entry.in_checkpoint + "' for '" + entry.of_job + "'";
-  };
   std::ranges::sort(names, {}, &InitialName::of_job);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const bool is_twice = i != 0 && names[i].of_job == names[i - 1].of_job;
-    if (is_twice || !names[i].is_valid()) throw_error(train_errc::bad_initial_name, told(names[i]));
-    check_name(told(names[i]), [&](const std::string& name) { return names[i].is_of(name); });
+    if (is_twice || !names[i].is_valid())
+      throw_error(train_errc::bad_initial_name, detail::told_initial_name(names[i]));
   }
+}
+
+// Checks that each of these names fits a variable or table.
+DISTRIB_DECL void TrainingPlan::check_initial_names() const {
+  for (const InitialName& entry : options_.initial_checkpoint_options.names)
+    detail::check_name(model_->variables(), detail::told_initial_name(entry), entry.of_job,
+                       [&entry](const std::string& name) { return entry.is_of(name); });
 }
 
 // Throws `train_errc::bad_embedding` if the rows of a table cannot come and go as it says.
@@ -118,7 +118,7 @@ DISTRIB_DECL void TrainingPlan::check_rows(const TableInfo& table) {
 
 // Returns the whole job, except the interval of cuts and the digests of the model's own initial values.
 DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
-                                         std::uint32_t replicas, Step done) const -> Job {
+                                         std::uint32_t replicas, Step done) const -> PlannedJob {
   const Consistency& consistency = options_.consistency;
   const std::uint32_t shards = options_.local.shards;
   if (tasks == 0 || ranks == 0 || shards == 0)
@@ -127,21 +127,24 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   if (replicas != 1 && (replicas != 2 || tasks < 2 || !consistency.can_have_replicas(ranks)))
     throw_error(train_errc::no_replicas, std::to_string(replicas) + " replicas, " + std::to_string(tasks) +
                                              " parameter servers, " + consistency.describe());
-  Job job;
+  ChosenUpdaters chosen = chosen_updaters();
+  PlannedJob planned;
+  Job& job = planned.job;
   job.replicas = replicas;
   job.seed = options_.seed;
   job.initial_checkpoint = options_.initial_checkpoint;
   job.initial_allow_missing = options_.initial_checkpoint_options.allow_missing;
   job.initial_names = options_.initial_checkpoint_options.names;
-  job.variables = model_->variables();
-  job.tables = model_->tables();
+  job.variables = model_->variables().infos();
+  job.tables = model_->variables().table_infos();
   for (const TableInfo& table : job.tables) check_rows(table);
   job.tasks = tasks;
   job.shards_per_task = shards;
   job.parts = plan_parts(job.variables, options_.partitioner, options_.placement, tasks, job.shards_per_task);
-  job.updater = options_.updater.text();
-  for (const auto& [prefix, updater] : options_.updaters_of) job.updaters_of.push_back({prefix, updater.text()});
-  throw_if(check_table_updaters(job, updaters_));
+  job.updater = chosen.updaters.front().text();
+  job.updaters_of = std::move(chosen.updaters_of);
+  planned.updaters = std::move(chosen.updaters);
+  throw_if(check_table_updaters(job, planned.updaters));
   job.row_mean = options_.row_mean;
   job.gradient_accumulation = options_.gradient_accumulation;
   if (job.gradient_accumulation == 0 || job.gradient_accumulation > max_gradient_accumulation)
@@ -151,12 +154,14 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   job.wire_format = options_.wire_format;
   job.consistency = consistency;
   job.data = model.describe();
+  job.arithmetic = model_->arithmetic();
+  if (!is_arithmetic(job.arithmetic)) throw_error(train_errc::bad_description, detail::quoted_name(job.arithmetic));
   job.ranks = ranks;
   if (const std::uint32_t counted = consistency.replicas_to_aggregate(ranks); counted > ranks)
     throw_error(train_errc::too_few_workers,
                 "replicas_to_aggregate=" + std::to_string(counted) + ", " + std::to_string(ranks) + " workers");
   job.total_steps = last_step(model, ranks, done);
-  return job;
+  return planned;
 }
 
 DISTRIB_DECL auto TrainingPlan::complete(PlannedJob planned) const -> PlannedJob {

@@ -49,7 +49,7 @@ DISTRIB_DECL void TrainingReport::end(const Job& job, RuntimeValues& values, std
                                       const AnyEvaluation* evaluation) {
   result_.parameters_sha256 = parameters_sha256(job, values, tables);
   if (evaluation != nullptr && result_.complete) evaluated({result_.steps, (*evaluation)(values)});
-  const NamedValues named{job, values};
+  const NamedValues named{values};
   tell(JobEnd{result_, &named});
 }
 

@@ -32,6 +32,35 @@ TEST_CASE("ReplicaView: a replica keeps the values of its step and of the one be
   CHECK_FALSE(view.is_beyond(5));
 }
 
+TEST_CASE("ReplicaView: a replica that goes back on one connection was sent back, until it advances", "[ps]") {
+  const auto at = [](Step done) {
+    distrib::Progress progress;
+    progress.done = done;
+    return progress;
+  };
+  ReplicaView view;
+  view.stand_at(at(6));
+  CHECK_FALSE(view.sent_back);
+  view.learn(at(7));
+  view.stand_at(at(6));
+  CHECK(view.sent_back);
+  view.stand_at(at(6));
+  view.learn(at(6));
+  CHECK(view.sent_back);
+  view.learn(at(7));
+  CHECK_FALSE(view.sent_back);
+  view.stand_at(at(0));
+  CHECK(view.sent_back);
+  view.lose();  // it may start again with fewer cuts
+  CHECK_FALSE(view.sent_back);
+  view.stand_at(at(0));
+  CHECK_FALSE(view.sent_back);
+  view.stand_at(at(4));
+  view.stand_at(at(2));
+  view.stand_at(at(4));
+  CHECK_FALSE(view.sent_back);
+}
+
 TEST_CASE("ReplicaViews: the source is the replica that will have the values of t first, the first of equal ones",
           "[ps]") {
   CHECK(live_views({2, 2}).source(0, 2) == 0);

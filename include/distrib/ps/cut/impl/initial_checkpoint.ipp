@@ -8,6 +8,7 @@
 #include <distrib/checkpoint/object_names.hpp>
 #include <distrib/core/dtype.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/nearest_names.hpp>
 #include <distrib/core/shape.hpp>
 #include <distrib/core/slice.hpp>
 #include <distrib/core/table_info.hpp>
@@ -27,19 +28,6 @@
 namespace distrib {
 inline namespace v0 {
 namespace detail {
-
-// Returns how alike two names are, from 0 to 1: twice the number of equal characters, divided by the characters of both
-// names. Equal are the common beginning and the common end, or the whole shorter name if the longer one contains it.
-DISTRIB_DECL auto likeness(std::string_view a, std::string_view b) noexcept -> double {
-  const std::size_t shorter = std::min(a.size(), b.size());
-  std::size_t begin = 0;
-  while (begin < shorter && a[begin] == b[begin]) ++begin;
-  std::size_t end = 0;
-  while (end < shorter - begin && a[a.size() - 1 - end] == b[b.size() - 1 - end]) ++end;
-  const bool contained = a.find(b) != std::string_view::npos || b.find(a) != std::string_view::npos;
-  const std::size_t same = contained ? shorter : begin + end;
-  return same == 0 ? 0 : 2 * static_cast<double>(same) / static_cast<double>(a.size() + b.size());
-}
 
 // Returns "w" for "w/part_12": the name of the variable. Returns an empty text if `name` is not the name of a part.
 DISTRIB_DECL auto whole_of_part(std::string_view name) -> std::string_view {

@@ -11,11 +11,16 @@
 namespace distrib {
 inline namespace v0 {
 
-DISTRIB_DECL auto settings_hash(std::string_view job_text) -> Sha256Digest {
+DISTRIB_DECL auto settings_hash(std::string_view job_text, std::string_view arithmetic) -> Sha256Digest {
   Sha256 hash;
   for (const std::string_view line : detail::lines_of(job_text, false)) {
     if (line.starts_with("total_steps ") || line.starts_with("cut_interval ")) continue;
     hash.update(as_bytes(line));
+    hash.update(as_bytes("\n"));
+  }
+  if (!arithmetic.empty()) {
+    hash.update(as_bytes("arithmetic "));
+    hash.update(as_bytes(arithmetic));
     hash.update(as_bytes("\n"));
   }
   return hash.finish();

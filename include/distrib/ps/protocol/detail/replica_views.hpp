@@ -34,10 +34,23 @@ struct ReplicaView {
   std::optional<Step> helped_at;  ///< Its step when it was last asked to get the state of another replica.
   /// Since the values of t are wanted, its connection was lost, it joined again, or it became `lame`.
   bool doubtful = false;
+  Step stood = 0;  ///< Its step when it last reported on this connection.
+  /// A Restore sent it back on this connection, and it has not advanced since. It gets no state of another replica: the
+  /// newer cuts belong to steps that were given up.
+  bool sent_back = false;
   bool witness = false;  ///< It reported the other process of this rank, and reports when that process is lost.
   /// Getting the state of another replica did not advance it, and no other replica has a newer cut. Not live, and not
   /// waited for, until it advances by itself or another replica gets such a cut.
   bool lame = false;
+
+  /// The replica reports its progress with Joined: from now on it stands there.
+  DISTRIB_DECL void stand_at(Progress heard);
+
+  /// The connection is lost: a report on the next one may be of a process that started again.
+  void lose() noexcept {
+    connected = sent_back = false;
+    stood = 0;
+  }
 
   /// The replica reports its progress. Within one history an older report does not set `done` back. A report without
   /// `all_cuts` keeps the cuts that are known. If the replica is lame and has advanced, it is live again.

@@ -182,6 +182,7 @@ class Lane {
                       "a second process joined as rank " + std::to_string(rank) +
                           " while the first is connected: harmless, each contribution counts once; end one of them");
     }
+    void joined_unlike(const std::string& text) override { lane.task_.tell(Event::Kind::unlike_arithmetic, text); }
     void ended(int code, const Error& why) override { lane.task_.ended(lane.number_, lane.tally(), code, why); }
 
     // The actions of `files`.

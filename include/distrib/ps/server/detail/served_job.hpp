@@ -45,6 +45,10 @@ class ServedJob {
   [[nodiscard]] DISTRIB_DECL auto adopt(const JoinRequest& request) -> Error;
   void forget() { job_.reset(); }
 
+  /// Returns how the arithmetic of a worker differs from that of the worker that brought the job, as a sentence for a
+  /// message; empty if it does not differ.
+  [[nodiscard]] DISTRIB_DECL auto unlike_arithmetic(const JoinRequest& request) const -> std::string;
+
   /// As the functions of these names.
   [[nodiscard]] auto make_shard(std::vector<DurableCut> cuts, const Cut* newest) const -> std::unique_ptr<AnyShard> {
     return v0::make_shard(*job_, replica() % job_->shards(), kind_, std::move(cuts), newest);

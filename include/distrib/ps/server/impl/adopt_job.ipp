@@ -23,6 +23,7 @@ DISTRIB_DECL auto adopt_job(const JoinRequest& request, const std::optional<Job>
   if (to_hex(sha256(as_bytes(request.job_text))) != request.job_hash)
     error = {ps_errc::bad_job, "its text does not match its hash"};
   if (!error) adopted.job = parse_job(request.job_text, error);
+  adopted.job.arithmetic = request.arithmetic;
   if (!error && known) error = {ps_errc::job_mismatch, job_difference(to_text(*known), request.job_text)};
   if (!error) error = cluster_mismatch(adopted.job, identity);
   if (!error) adopted.kind = kinds(adopted.job, error);

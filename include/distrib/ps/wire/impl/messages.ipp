@@ -3,6 +3,8 @@
 
 #include <distrib/ps/wire/messages.hpp>
 
+#include <distrib/ps/job/job.hpp>
+
 namespace distrib {
 inline namespace v0 {
 
@@ -59,12 +61,15 @@ DISTRIB_DECL auto decode_progress(ByteView bytes, Progress& progress) -> bool {
 DISTRIB_DECL void JoinRequest::encode(WireWriter& head) const {
   head.varint(1, rank);
   head.text(2, job_hash);
-  if (job_text.empty()) return;
-  head.text(3, job_text);
-  head.text(4, cuts.directory);
-  head.varint(5, cuts.keep_every);
-  head.varint(6, cuts.retention.max_to_keep);
-  if (cuts.retention.keep_checkpoint_every_n_hours != 0) head.float64(7, cuts.retention.keep_checkpoint_every_n_hours);
+  if (!job_text.empty()) {
+    head.text(3, job_text);
+    head.text(4, cuts.directory);
+    head.varint(5, cuts.keep_every);
+    head.varint(6, cuts.retention.max_to_keep);
+    if (cuts.retention.keep_checkpoint_every_n_hours != 0)
+      head.float64(7, cuts.retention.keep_checkpoint_every_n_hours);
+  }
+  if (!arithmetic.empty()) head.text(8, arithmetic);
 }
 
 DISTRIB_DECL auto JoinRequest::decode(ByteView head) -> bool {
@@ -77,8 +82,9 @@ DISTRIB_DECL auto JoinRequest::decode(ByteView head) -> bool {
       case wire_tag(5, WireType::varint): cuts.keep_every = reader.uint64(); break;
       case wire_tag(6, WireType::varint): cuts.retention.max_to_keep = reader.uint64(); break;
       case wire_tag(7, WireType::fixed64): cuts.retention.keep_checkpoint_every_n_hours = reader.float64(); break;
+      case wire_tag(8, WireType::bytes): arithmetic = reader.text(); break;
     }
-  return reader.ok();
+  return reader.ok() && is_arithmetic(arithmetic);
 }
 
 DISTRIB_DECL auto JoinItem::decode(ByteView head) -> bool {

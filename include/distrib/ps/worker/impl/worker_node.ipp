@@ -85,6 +85,7 @@ DISTRIB_DECL WorkerNode::WorkerNode(const Job& job, Rank rank, const WorkerOptio
       rank_{rank},
       job_text_{to_text(job)},
       job_hash_{to_hex(sha256(as_bytes(job_text_)))},
+      arithmetic_{job.arithmetic},
       cuts_{std::move(cuts)},
       shell_{shell},
       links_(job.num_replicas()) {
@@ -141,7 +142,7 @@ DISTRIB_DECL void WorkerNode::send_join(std::uint32_t shard, Instant now) {
   Link& link = links_[shard];
   if (link.core == nullptr) return;
   link.stream = 0;  // items of an older Join are out of date
-  JoinRequest request{rank_, job_hash_, {}, {}};
+  JoinRequest request{rank_, job_hash_, {}, {}, arithmetic_};
   if (link.text_sent) {
     request.job_text = job_text_;
     request.cuts = cuts_;

@@ -247,7 +247,7 @@ DISTRIB_DECL auto Cluster::changed_after() -> std::optional<Step> {
   for (const ShardHost* shard : world_.shards)
     if (shard->last_lineage() != lineage && shard->number() < world_.job.shards())
       world_.fail("the shards end with different histories of the job's settings");
-  const Sha256Digest settings = settings_hash(to_text(world_.job));
+  const Sha256Digest settings = settings_hash(world_.job);
   for (const Lineage::Entry& entry : lineage.entries())
     if (entry.settings == settings) return entry.since;
   return std::nullopt;

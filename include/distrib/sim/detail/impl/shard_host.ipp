@@ -100,7 +100,7 @@ DISTRIB_DECL void ShardHost::next_on_disk() {
     if (mine != incarnation_ || !service_) return;
     perform(queue_.front());
     CutWork work = std::move(queue_.front());
-    note(work);
+    if (work.kind == CutWork::Kind::open) world_.refused_cuts += static_cast<unsigned>(work.refused.size());
     performed(std::move(work));
     if (mine != incarnation_) return;
     queue_.pop_front();
@@ -129,7 +129,7 @@ DISTRIB_DECL void ShardHost::perform(CutWork& work) {
   const bool flips = work.kind == CutWork::Kind::open && world_.flips_due > 0;
   const std::string flipped = flips ? flip_a_bit() : std::string{};
   (*stored_)(work);
-  if (work.kind == CutWork::Kind::save && !work.failure) last_lineage_ = work.cut.lineage;
+  if (work.kind == CutWork::Kind::save) note_save(work);
   if (flipped.empty()) return;
   if (work.cuts.empty()) {
     world_.disk->mend(flipped);
@@ -142,13 +142,12 @@ DISTRIB_DECL void ShardHost::perform(CutWork& work) {
   }
 }
 
-DISTRIB_DECL void ShardHost::note(const CutWork& work) {
-  if (work.kind == CutWork::Kind::open) world_.refused_cuts += static_cast<unsigned>(work.refused.size());
-  if (work.kind != CutWork::Kind::save) return;
-  if (world_.traces()) tell((work.failure ? "cannot save cut " : "has saved cut ") + std::to_string(work.step));
-  if (work.failure) return;
+DISTRIB_DECL void ShardHost::note_save(const CutWork& save) {
+  if (world_.traces()) tell((save.failure ? "cannot save cut " : "has saved cut ") + std::to_string(save.step));
+  if (save.failure) return;
   fragile_ = false;
-  if (!world_.disk) in_memory_ = std::max(in_memory_, work.step);
+  last_lineage_ = save.cut.lineage;
+  if (!world_.disk) in_memory_ = std::max(in_memory_, save.step);
 }
 
 DISTRIB_DECL auto ShardHost::flip_a_bit() -> std::string {

@@ -68,7 +68,7 @@ class SimulatedJob {
       return std::vector<SharedBuffer>{gradients.begin(), gradients.end()};
     };
     program.finish = [this, &job, finished, contributor, rank](const std::vector<SharedBuffer>& blocks) {
-      RuntimeValues values{job.variables, job.tables.size()};
+      RuntimeValues values{plan_.model().variables()};
       assemble(planned_.layouts, blocks, values);
       finished(parameters_sha256(job, values, contributor->digests(rank, job.steps_of(rank) + 1, blocks)));
     };

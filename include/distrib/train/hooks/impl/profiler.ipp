@@ -5,7 +5,6 @@
 
 #include <distrib/checkpoint/directories.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/core/json_text.hpp>
 #include <distrib/core/paths.hpp>
 
 #include <unistd.h>
@@ -27,8 +26,9 @@ class Profiler::File {
   File(const std::string& directory, std::string_view task) : pid_{std::to_string(::getpid())} {
     Error ignored;  // then the file cannot be made either
     make_directories(directory, ignored);
-    open(directory, task);
-    write("{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" + pid_ + ",\"args\":{\"name\":" + json_text(task) + "}}");
+    const std::string name = plain(task);  // without slashes: Perfetto shows only what follows the last one
+    open(directory, "trace-" + name);
+    write(R"({"ph":"M","name":"process_name","pid":)" + pid_ + R"(,"args":{"name":")" + name + "\"}}");
   }
   File(const File&) = delete;
   auto operator=(const File&) -> File& = delete;
@@ -62,14 +62,19 @@ class Profiler::File {
     return std::chrono::duration<double, std::micro>{time.time_since_epoch()}.count();
   }
 
-  // Opens the first of "trace-TASK.json", "trace-TASK.2.json", ... that does not exist.
-  void open(const std::string& directory, std::string_view task) {
-    std::string stem = "trace";
+  // Returns the letters and digits of a task's name: "job-worker-task-1".
+  static auto plain(std::string_view task) -> std::string {
+    std::string name;
     for (const char c : task) {
       const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-      if (is_plain) stem += stem == "trace" ? std::string{'-', c} : std::string{c};
-      else if (stem.back() != '-' && stem != "trace") stem += '-';
+      if (is_plain) name += c;
+      else if (!name.empty() && name.back() != '-') name += '-';
     }
+    return name;
+  }
+
+  // Opens the first of STEM.json, STEM.2.json, ... that does not exist.
+  void open(const std::string& directory, const std::string& stem) {
     for (int number = 1; file_ == nullptr; ++number) {
       path_ = detail::join_path(directory, stem + (number == 1 ? "" : "." + std::to_string(number)) + ".json");
       file_ = std::fopen(path_.c_str(), "wbx");

@@ -11,10 +11,18 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
+DISTRIB_DECL void ReplicaView::stand_at(Progress heard) {
+  progress = std::move(heard);
+  sent_back = progress.done < stood || (sent_back && progress.done == stood);
+  stood = progress.done;
+}
+
 DISTRIB_DECL void ReplicaView::learn(Progress heard) {
   if (heard.history == progress.history) heard.done = std::max(progress.done, heard.done);
   if (heard.all_cuts.empty()) heard.all_cuts = std::move(progress.all_cuts);  // the replica sends them only with Joined
   progress = std::move(heard);
+  sent_back = sent_back && progress.done <= stood;
+  stood = std::max(stood, progress.done);
   if (!lame || progress.done <= helped_at) return;
   lame = false;
   live = true;

@@ -19,6 +19,16 @@ DISTRIB_DECL auto ServedJob::adopt(const JoinRequest& request) -> Error {
   return {};
 }
 
+DISTRIB_DECL auto ServedJob::unlike_arithmetic(const JoinRequest& request) const -> std::string {
+  if (request.arithmetic == job_->arithmetic) return {};
+  const auto told = [](const std::string& arithmetic) {
+    return arithmetic.empty() ? "nothing (its model has no describe(), or its version of this library knows none)"
+                              : "'" + arithmetic + "'";
+  };
+  return "rank " + std::to_string(request.rank) + " says that it computes with " + told(request.arithmetic) +
+         ", the worker that brought the job with " + told(job_->arithmetic);
+}
+
 }  // namespace detail
 }  // namespace v0
 }  // namespace distrib

@@ -37,7 +37,7 @@ struct Line {  // y = slope * x
 
 constexpr auto schema =
     distrib::schema<Line::Example>(distrib::feature("x", &Line::Example::x), distrib::feature("y", &Line::Example::y));
-const std::string out = "28_hooks.out";
+const std::string out = "30_hooks.out";
 
 struct Listener {  // TensorFlow's CheckpointSaverListener: hears of checkpoints, and may end the training after one
   bool is_enough = false;

@@ -54,7 +54,7 @@ auto data(const std::string& out) {
 
 auto main(int argc, char** argv) -> int try {
   const auto flags = distrib::ClusterFlags::parse(argc, argv);
-  const std::string out = "29_evaluator.out";
+  const std::string out = "31_evaluator.out";
   const auto points = data(out);
   distrib::IoPool pool{2};
   auto trainer =

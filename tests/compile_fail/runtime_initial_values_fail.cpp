@@ -1,0 +1,11 @@
+// error: get<NAME>: the names of RuntimeVariables are known only at run time: call get\(values, "NAME"\)
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/tensor/initial_values.hpp>
+
+auto first_of(distrib::InitialValues<distrib::RuntimeVariables>& values) {
+#ifdef DISTRIB_COMPILE_FAIL
+  return distrib::get<"w">(values);
+#else
+  return distrib::get(values, "w");
+#endif
+}
