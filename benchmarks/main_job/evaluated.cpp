@@ -48,15 +48,15 @@ int main(int argc, char** argv) try {
     return distrib::tfrecords(rest[0] + files).schema(image_feature, label_feature);
   };
   distrib::IoPool pool{1};
-  auto trainer = distrib::train(Mlp{})
-                     .with_data(images("/train-*").shuffle(1).batch(64))
-                     .with_updater(distrib::Sgd{.learning_rate = 0.1F})
-                     .with_hooks(distrib::StopAtStep{steps},
-                                 distrib::SaveCheckpoint{.directory = rest[1], .every_steps = every},
-                                 distrib::Evaluate{.data = images("/test-*").batch(500),
-                                                   .every_steps = every,
-                                                   .by_evaluator = rest[2] == "evaluator"})
-                     .build(pool, flags);
+  auto trainer =
+      distrib::train(Mlp{})
+          .with_data(images("/train-*").shuffle(1).batch(64))
+          .with_updater(distrib::Sgd{.learning_rate = 0.1F})
+          .with_hooks(
+              distrib::StopAtStep{steps}, distrib::SaveCheckpoint{.directory = rest[1], .every_steps = every},
+              distrib::Evaluate{
+                  .data = images("/test-*").batch(500), .every_steps = every, .by_evaluator = rest[2] == "evaluator"})
+          .build(pool, flags);
   const auto begun = std::chrono::steady_clock::now();
   const int code = trainer.run();
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun;

@@ -35,8 +35,9 @@ TEST_CASE("NamedValues: a variable is read whole, from the blocks of shards or f
 }
 
 TEST_CASE("NamedValues: counters are read as numbers too, tables are not", "[train]") {
-  distrib::RuntimeValues whole{distrib::RuntimeVariables{
-      {{"seen", distrib::DType::int64, {2}, {}}, {"sum", distrib::DType::float64, {}, {}}}, {{.name = "users", .dim = 3}}}};
+  distrib::RuntimeValues whole{
+      distrib::RuntimeVariables{{{"seen", distrib::DType::int64, {2}, {}}, {"sum", distrib::DType::float64, {}, {}}},
+                                {{.name = "users", .dim = 3}}}};
   reinterpret_cast<std::int64_t*>(whole.data(0))[1] = -7;
   *reinterpret_cast<double*>(whole.data(1)) = 0.1;
   const distrib::NamedValues values{whole};

@@ -63,7 +63,8 @@ inline constexpr ErrorText variables_texts[] = {
     {variables_errc::no_table, failure::mismatch,
      "this is a variable; only a table has lookups and an index: use the name of a table"},
     {variables_errc::no_variable, failure::mismatch,
-     "this is a table; only a variable has initial values of its own and can be read whole: use the name of a variable"},
+     "this is a table; only a variable has initial values of its own and can be read whole: use the name of a "
+     "variable"},
 };
 
 /// Returns the category "distrib.variables".

@@ -115,9 +115,10 @@ DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, ClusterFlags::
   if (!index || *index < 0 || *index > std::numeric_limits<std::uint32_t>::max()) {
     error = {cluster_errc::bad_integer, flag};
   } else if (unlisted == ClusterFlags::UnlistedTask::refuse && static_cast<std::uint64_t>(*index) >= tasks) {
-    error = {cluster_errc::no_such_task,
-             flag + ": job '" + flags.job_name + "' has " + std::to_string(tasks) +
-                 (is_evaluator ? " task" : tasks == 1 ? " host" : " hosts")};
+    error = {cluster_errc::no_such_task, flag + ": job '" + flags.job_name + "' has " + std::to_string(tasks) +
+                                             (is_evaluator ? " task"
+                                              : tasks == 1 ? " host"
+                                                           : " hosts")};
   }
   if (error) return {};
   flags.task_index = static_cast<std::uint32_t>(*index);

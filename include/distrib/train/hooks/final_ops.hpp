@@ -20,7 +20,8 @@ template <class F> class FinalOps {
   static_assert(fits, "distrib: FinalOps takes a function of (const distrib::NamedValues&) that returns something");
 
  public:
-  using Result = typename std::conditional_t<fits, std::invoke_result<F&, const NamedValues&>, std::type_identity<int>>::type;
+  using Result =
+      typename std::conditional_t<fits, std::invoke_result<F&, const NamedValues&>, std::type_identity<int>>::type;
 
   explicit FinalOps(F compute) : compute_{std::move(compute)} {}
 
