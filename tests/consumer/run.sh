@@ -49,14 +49,15 @@ refused() {  # refused COMPONENT TEXT OPTION...: a component that is not availab
   [[ $said == *"$2"* ]] || { echo "component $1 is refused with another text: $said" >&2; return 1; }
 }
 
-fake_libtorch() {  # fake_libtorch DIRECTORY MINOR ABI: what CMake looks at of a LibTorch 1.MINOR with this ABI of std::string
+# What CMake looks at of a LibTorch of this version and ABI of std::string.
+fake_libtorch() {  # fake_libtorch DIRECTORY MAJOR MINOR ABI
   local include=$1/include/torch/csrc/api/include/torch
   mkdir -p "$include" "$1/lib"
   touch "$include/types.h"
-  printf '#define TORCH_VERSION_MAJOR 1\n#define TORCH_VERSION_MINOR %s\n' "$2" >"$include/version.h"
+  printf '#define TORCH_VERSION_MAJOR %s\n#define TORCH_VERSION_MINOR %s\n' "$2" "$3" >"$include/version.h"
   echo '#include <string>
         namespace c10 { namespace detail { void torchCheckFail(const char*, const char*, unsigned, const std::string&) {} } }' |
-    "$compiler" -shared -fPIC "-D_GLIBCXX_USE_CXX11_ABI=$3" -xc++ - -o "$1/lib/libc10.so"
+    "$compiler" -shared -fPIC "-D_GLIBCXX_USE_CXX11_ABI=$4" -xc++ - -o "$1/lib/libc10.so"
   echo 'int torch_cpu = 0;' | "$compiler" -shared -fPIC -xc++ - -o "$1/lib/libtorch_cpu.so"
 }
 
@@ -74,12 +75,17 @@ case $way in
     refused separate "distrib has no component 'separate' any more: its name is 'compiled', and its target distrib::compiled"
     refused rpc "distrib has no component 'rpc' without Asio 1.22 or newer, standalone (libasio-dev)" \
       -DCMAKE_DISABLE_FIND_PACKAGE_asio=ON
-    fake_libtorch old_abi 13 0
+    fake_libtorch old_abi 2 1 0
     refused libtorch "it was built with the old ABI of std::string (_GLIBCXX_USE_CXX11_ABI=0)" \
       "-DCMAKE_PREFIX_PATH=$scratch/moved;$scratch/old_abi"
-    fake_libtorch old_version 12 1
+    fake_libtorch old_version 1 12 1
     refused libtorch "needs LibTorch 1.13 or newer, $scratch/old_version has 1.12" \
       "-DCMAKE_PREFIX_PATH=$scratch/moved;$scratch/old_version"
+    if "$compiler" --version | grep -q clang; then
+      fake_libtorch no_clang 1 13 1
+      refused libtorch "needs g++, or LibTorch 2 or newer: clang cannot compile the headers of LibTorch 1.13" \
+        "-DCMAKE_PREFIX_PATH=$scratch/moved;$scratch/no_clang"
+    fi
     ;;
   compiled)
     install_and_move
