@@ -360,6 +360,20 @@ TEST_CASE("Disk: when full, a write has written any part of the file, also as se
   CHECK(left == std::set<std::string>{"-", "", "a", "ab", "abc"});
 }
 
+TEST_CASE("Disk: when full, an append has added any part of its bytes", "[sim]") {
+  const support::TempDirectory folder;
+  std::set<std::string> left;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Machine machine{folder, seed};
+    machine.perform({machine.write("file", "old")});
+    machine.disk.fill(machine.scheduler.now() + std::chrono::seconds{1});
+    CHECK_THROWS_AS(machine.perform({FileAction::append(machine.path("file"), {as_bytes("abc")}, {})}),
+                    std::system_error);
+    left.insert(machine.read("file"));
+  }
+  CHECK(left == std::set<std::string>{"old", "olda", "oldab", "oldabc"});
+}
+
 TEST_CASE("Disk: all names of one file show the same bytes, also after a loss of power", "[sim]") {
   const support::TempDirectory folder;
   std::set<std::string> left;
