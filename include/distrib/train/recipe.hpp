@@ -53,6 +53,7 @@ struct HookSettings {
   std::optional<SaveCheckpoint> save;
   /// Interval between measurements, in steps. 0: the model is measured only at the end, or, without `Evaluate`, never.
   std::uint64_t evaluate_every = 0;
+  bool evaluate_averages = false;  ///< True if `Evaluate` measures the moving averages.
   std::vector<std::string> written;  ///< Directories in which hooks write files.
 };
 
@@ -90,7 +91,10 @@ template <class Hooks> auto settings_of(const Hooks& hooks) -> HookSettings {
   HookSettings settings;
   find_hook<StopAtStep>(hooks, [&](const StopAtStep& stop) { settings.stop = stop; });
   find_hook<SaveCheckpoint>(hooks, [&](const SaveCheckpoint& save) { settings.save = save; });
-  find_evaluate(hooks, [&](const auto& evaluate) { settings.evaluate_every = evaluate.every_steps; });
+  find_evaluate(hooks, [&](const auto& evaluate) {
+    settings.evaluate_every = evaluate.every_steps;
+    settings.evaluate_averages = evaluate.averages;
+  });
   settings.written = written_directories(hooks);
   return settings;
 }
