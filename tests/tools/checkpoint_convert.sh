@@ -146,6 +146,34 @@ checkpoint 0 export made/table table.pt; checkpoint 0 list table.pt; says 'users
 checkpoint 1 import twice.safetensors made/twice; says 'users/keys: key 1 occurs twice' err
 [ ! -e made/twice.index ] || fail 'a damaged file was imported'
 
+# Averages in place of values: of variables, of tables; what has none is as it is.
+python3 -B - <<'END'
+import struct
+from tensors import write
+def floats(*numbers): return struct.pack(f"<{len(numbers)}f", *numbers)
+write("averaged.safetensors", {"w": ("F32", [2], floats(1, 2)), "w/ExponentialMovingAverage": ("F32", [2], floats(3, 4)),
+                               "seen": ("I64", [], struct.pack("<q", 9)), "c": ("F32", [1], floats(5)),
+                               "users/keys": ("U64", [2], struct.pack("<2Q", 8, 7)),
+                               "users/values": ("F32", [2, 1], floats(1, 2)),
+                               "users/values/ExponentialMovingAverage": ("F32", [2, 1], floats(3, 4))})
+END
+checkpoint 0 import averaged.safetensors made/averaged
+checkpoint 0 export made/averaged values.safetensors
+tensors values.safetensors 'sorted(header) == ["c", "seen", "users/keys", "users/values", "w"]'
+tensors values.safetensors 'data("w") == struct.pack("<2f", 1, 2) and data("users/values") == struct.pack("<2f", 2, 1)'
+checkpoint 0 export made/averaged averages.safetensors --averages
+tensors averages.safetensors 'sorted(header) == ["c", "seen", "users/keys", "users/values", "w"]'
+tensors averages.safetensors 'data("w") == struct.pack("<2f", 3, 4) and data("users/values") == struct.pack("<2f", 4, 3)'
+tensors averages.safetensors 'data("seen") == struct.pack("<q", 9) and data("c") == struct.pack("<f", 5)'
+tensors averages.safetensors 'data("users/keys") == struct.pack("<2Q", 7, 8)'
+tensors averages.safetensors 'all(hashlib.sha256(data(name)).hexdigest() == meta["distrib.sha256." + name] for name in header)'
+checkpoint 0 export made/averaged w.safetensors --averages --only w --rename w=net.weight
+tensors w.safetensors 'data("net.weight") == struct.pack("<2f", 3, 4)'
+checkpoint 66 export saved none-averaged.safetensors --averages
+says '--averages: NAME/ExponentialMovingAverage: not found in checkpoint' err
+[ ! -e none-averaged.safetensors ] || fail 'values in place of averages'
+checkpoint 64 export made/averaged x.safetensors --averages --slots; says '--slots excludes --averages' err
+
 # Damage: nothing is written. A file whose bytes do not have the SHA-256 of its metadata is not imported.
 printf '\x55' | dd of=saved/model.ckpt-20.data-00001-of-00002 bs=1 seek=10 conv=notrunc status=none
 checkpoint 1 export saved/model.ckpt-20 damaged.safetensors; says 'the data of the checkpoint is damaged' err

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/train/cluster_trainer.hpp>
 
+#include <distrib/optimizer/moving_average.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
 #include <distrib/ps/server/server.hpp>
@@ -23,6 +24,7 @@
 #include <array>
 #include <cstddef>
 #include <exception>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <optional>
@@ -343,6 +345,57 @@ TEST_CASE("ClusterTrainer: a model whose variables are known at run time ends wi
       loopback_cluster::run(table_model::builder(dataset, 2, 1, 24, RuntimeTableModel{}), 2, 2);
   CHECK(result.parameters_sha256 == local.result().parameters_sha256);
   CHECK(*result.metrics.find("squared_error") == *local.result().metrics.find("squared_error"));
+}
+
+TEST_CASE("ClusterTrainer: averages of checkpoints are measured as in one process; a late chief measures the last one",
+          "[train]") {
+  const support::TempDirectory data;
+  const auto dataset = table_model::write(data.path());
+  using All = std::vector<std::pair<Step, Metrics>>;
+  const auto builder = [&](const std::filesystem::path& out, std::size_t max_to_keep, All& all) {
+    return train(TableModel{.min_count = 2})
+        .with_data(dataset.shuffle(3).batch(10))
+        .with_updater(Adagrad{.learning_rate = 0.5F})
+        .with_updater("items", Sgd{.learning_rate = 0.5F})
+        .with_seed(11)
+        .with_local_mode({.workers = 2})
+        .with_moving_average({.decay = 0.75F, .warm_up = true})
+        .with_cluster_mode({.start_within = 20s})
+        .with_hooks(
+            StopAtStep{steps}, SaveCheckpoint{.directory = out.string(), .every_steps = 1, .max_to_keep = max_to_keep},
+            Evaluate{.data = dataset.batch(64), .every_steps = 1, .averages = true}, table_model::Evaluations{&all});
+  };
+  All expected;
+  auto local = builder(data / "local", 1, expected).build();
+  CHECK(local.run() == 0);
+  REQUIRE(expected.size() == steps);
+  for (const std::size_t max_to_keep : {std::size_t{0}, std::size_t{1}}) {  // 1: some are removed before they are read
+    const support::TempDirectory out;
+    All all;
+    const TrainingResult result = loopback_cluster::run(builder(out.path(), max_to_keep, all), 2, 2);
+    CHECK(result.parameters_sha256 == local.result().parameters_sha256);
+    CHECK(result.metrics == expected.back().second);
+    REQUIRE_FALSE(all.empty());
+    CHECK(all.back().first == steps);
+    for (const auto& [step, metrics] : all) CHECK(metrics == expected[step - 1].second);
+
+    all.clear();
+    IoPool pool{1};
+    ClusterFlags flags = flags_of("worker", 0, "127.0.0.1:9");
+    flags.ps_hosts.emplace_back("127.0.0.1:10");
+    flags.worker_hosts.emplace_back("127.0.0.1:2");
+    auto late = builder(out.path(), max_to_keep, all).with_cluster_mode({.start_within = 50ms}).build(pool, flags);
+    CHECK(late.run() == 0);
+    REQUIRE(all.size() == 1);
+    CHECK(all[0] == std::pair{steps, expected.back().second});
+  }
+  IoPool pool{1};
+  CHECK_THROWS_WITH(train(LineModel{})
+                        .with_data(line_model::write(data.path()).batch(10))
+                        .with_moving_average({})
+                        .with_hooks(StopAtStep{steps}, Evaluate{line_model::write(data.path()).batch(10), 0, true})
+                        .build(pool, flags_of("worker", 0, "127.0.0.1:9")),
+                    ContainsSubstring("SaveCheckpoint: there are no averages to measure"));
 }
 
 namespace {

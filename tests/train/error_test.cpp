@@ -31,6 +31,7 @@ TEST_CASE("train_errc: category, text and condition of each error", "[train]") {
         train_errc::no_such_variable, train_errc::too_few_workers, train_errc::no_initial_values,
         train_errc::unsupported_initial_values, train_errc::bad_initial_name, train_errc::bad_embedding,
         train_errc::bad_accumulation, train_errc::bad_hook, train_errc::nan_loss, train_errc::only_in_one_process,
-        train_errc::cannot_wait, train_errc::no_lookups, train_errc::bad_description, train_errc::too_many_updaters})
+        train_errc::cannot_wait, train_errc::no_lookups, train_errc::bad_description, train_errc::too_many_updaters,
+        train_errc::no_averages})
     CHECK(make_error_code(value).message() != "unknown error");
 }

@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 #include "train/line_job.hpp"
+#include "train/table_model.hpp"
 
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/summary/event_reader.hpp>
@@ -73,6 +74,31 @@ TEST_CASE("Evaluator: measures checkpoints as the trainer itself does, and ends 
   REQUIRE(points.size() == 1);
   CHECK(points[0].tag == "evaluation/squared_error");
   CHECK(points[0].step == 40);
+}
+
+TEST_CASE("Evaluator: measures the averages in a checkpoint as the trainer does, rows of tables included", "[train]") {
+  const support::TempDirectory directory;
+  const auto data = table_model::write(directory.path());
+  const SaveCheckpoint save{.directory = (directory / "out").string(), .every_steps = 40};
+  const auto job = [&](bool averages, bool by_evaluator) {
+    return distrib::train(TableModel{})
+        .with_data(data.shuffle(3).batch(10))
+        .with_updater(distrib::Adagrad{.learning_rate = 0.5F})
+        .with_hooks(distrib::StopAtStep{40}, save,
+                    Evaluate{.data = data.batch(64), .averages = averages, .by_evaluator = by_evaluator})
+        .with_local_mode({.shards = 2})
+        .with_moving_average({.decay = 0.9F});
+  };
+  auto trainer = job(true, false).build();
+  REQUIRE(trainer.run() == 0);
+  distrib::IoPool pool{1};
+  const auto measured = [&](bool averages) {
+    auto evaluator = job(averages, true).build(pool, evaluator_flags());
+    CHECK(evaluator.run() == 0);
+    return evaluator.result().metrics;
+  };
+  CHECK(measured(true) == trainer.result().metrics);
+  CHECK(measured(false) != trainer.result().metrics);
 }
 
 TEST_CASE("Evaluator: follows a job that is being trained, and keeps its best checkpoint", "[train]") {

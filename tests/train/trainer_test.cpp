@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/train/trainer.hpp>
 
+#include <distrib/checkpoint/bundle_reader.hpp>
+
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 #include "train/line_job.hpp"
+#include "train/table_model.hpp"
 
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 using line_job::builder;
 using line_job::Heard;
@@ -102,6 +108,78 @@ TEST_CASE("Trainer: a job that cannot start says why", "[train]") {
   auto one_epoch = plain.with_data(data.repeat(1).batch(10)).with_local_mode({.workers = 4}).build();
   CHECK(one_epoch.run() == 0);
   CHECK(one_epoch.result().steps == 7);  // 30 batches for 4 workers
+}
+
+TEST_CASE("Trainer: Evaluate with averages measures the averages that the checkpoint of the same step has", "[train]") {
+  const support::TempDirectory directory;
+  const auto data = line_model::write(directory.path());
+  for (const std::uint32_t shards : {1U, 2U}) {
+    const std::string out = (directory / ("out" + std::to_string(shards))).string();
+    std::vector<std::pair<distrib::Step, distrib::Metrics>> all;
+    auto trainer = builder(data, {.shards = shards, .parts = 2, .steps = 6})
+                       .with_moving_average({.decay = 0.75F})
+                       .with_hooks(distrib::SaveCheckpoint{.directory = out, .every_steps = 2},
+                                   distrib::Evaluate{.data = data.batch(300), .every_steps = 2, .averages = true},
+                                   table_model::Evaluations{&all})
+                       .build();
+    CHECK(trainer.run() == 0);
+    REQUIRE(all.size() == 3);
+    for (std::size_t i = 0; i < 3; ++i) {
+      CHECK(all[i].first == 2 * (i + 1));
+      const auto reader = distrib::BundleReader::open(out + "/model.ckpt-" + std::to_string(all[i].first));
+      const auto squared_error = [&](const std::string& suffix) {
+        std::vector<float> weights(2), bias(1);
+        reader.read("weights" + suffix, distrib::Slice::whole({2}), std::as_writable_bytes(std::span{weights}));
+        reader.read("bias" + suffix, distrib::Slice::whole({}), std::as_writable_bytes(std::span{bias}));
+        double squared = 0;
+        for (std::size_t record = 0; record < 300; ++record) {  // as `line_model::write`
+          const auto x0 = static_cast<float>(record * 37 % 100) / 50 - 1;
+          const auto x1 = static_cast<float>(record * 61 % 100) / 50 - 1;
+          const auto error = static_cast<double>((weights[0] - 2) * x0 + (weights[1] + 1) * x1 + bias[0] - 0.5F);
+          squared += error * error;
+        }
+        return squared / 300;
+      };
+      const double measured = *all[i].second.find("squared_error");
+      CHECK(measured == Approx(squared_error("/ExponentialMovingAverage")).epsilon(1e-4));
+      CHECK(measured != Approx(squared_error("")).epsilon(0.01));
+    }
+    CHECK(trainer.result().metrics == all.back().second);
+    auto plain = builder(data, {.shards = shards, .parts = 2, .steps = 6}).build();
+    CHECK(plain.run() == 0);
+    CHECK(plain.result().parameters_sha256 == trainer.result().parameters_sha256);
+  }
+}
+
+TEST_CASE("Trainer: averages that follow the values at once measure what the values do, rows of tables included",
+          "[train]") {
+  const support::TempDirectory directory;
+  const auto data = table_model::write(directory.path());
+  const auto measured = [&](float decay, bool averages, distrib::FloatFormat kept_as, std::uint32_t shards) {
+    auto trainer = distrib::train(TableModel{.kept_as = kept_as})
+                       .with_data(data.shuffle(3).batch(10))
+                       .with_updater(distrib::Sgd{.learning_rate = 0.5F})
+                       .with_hooks(distrib::StopAtStep{30}, distrib::Evaluate{data.batch(64), 0, averages})
+                       .with_local_mode({.workers = 2, .shards = shards})
+                       .with_moving_average({.decay = decay})
+                       .build();
+    CHECK(trainer.run() == 0);
+    return *trainer.result().metrics.find("squared_error");
+  };
+  for (const auto kept_as : {distrib::FloatFormat::float32, distrib::FloatFormat::bfloat16}) {
+    const double of_values = measured(0, false, kept_as, 2);
+    CHECK(measured(0, true, kept_as, 2) == Approx(of_values).epsilon(0.01));
+    CHECK(measured(0.9F, true, kept_as, 2) != Approx(of_values).epsilon(0.02));
+    CHECK(measured(0.9F, true, kept_as, 2) == measured(0.9F, true, kept_as, 1));
+  }
+}
+
+TEST_CASE("Trainer: Evaluate with averages is refused without with_moving_average", "[train]") {
+  const support::TempDirectory directory;
+  const auto data = line_model::write(directory.path());
+  const auto averaging = builder(data).with_hooks(distrib::Evaluate{data.batch(50), 0, true});
+  CHECK_THROWS_WITH(averaging.build(), ContainsSubstring("with_moving_average: there are no averages to measure"));
+  CHECK_NOTHROW(averaging.with_moving_average({}).build());
 }
 
 TEST_CASE("Trainer: a corrupt record ends the job; the error names file, record and offset", "[train]") {

@@ -15,12 +15,13 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Returns metrics with `examples` examples, without measuring.
+/// Returns metrics with the first value as the number of examples.
 struct Finds final : distrib::AnyEvaluation {
-  std::uint64_t examples = 7;
   distrib::KeyLists none;
   auto keys() const noexcept -> const distrib::KeyLists& override { return none; }
-  auto operator()(distrib::RuntimeValues&) const -> distrib::Metrics override { return {examples, {}}; }
+  auto operator()(distrib::RuntimeValues& values) const -> distrib::Metrics override {
+    return {static_cast<std::uint64_t>(distrib::load_le<float>(values.data(0))), {}};
+  }
 };
 
 auto reported_job(distrib::Step steps, distrib::Consistency consistency = {}) -> distrib::Job {
@@ -64,8 +65,10 @@ TEST_CASE("TrainingReport: what is noted in the result, and what is sent to the 
   CHECK(report.result().steps_per_second == 2);
   CHECK(report.result().examples_per_second == 192);
   distrib::RuntimeValues values{distrib::RuntimeVariables{job.variables}};
+  distrib::RuntimeValues measured{distrib::RuntimeVariables{job.variables}};
+  distrib::store_le(measured.data(0), 7.0F);
   const Finds evaluation;
-  report.end(job, values, {}, &evaluation);
+  report.end(job, values, {}, &evaluation, measured);
   CHECK(heard == "start 4\nsaved 8\nevaluated 8\nevaluated 10\nend 10\n");
   CHECK(report.result().metrics.examples == 7);
   CHECK(report.result().parameters_sha256 == distrib::parameters_sha256(job, values));
@@ -85,7 +88,7 @@ TEST_CASE("TrainingReport: a run that was interrupted is not measured", "[train]
   report.took(job, start, 0s);
   distrib::RuntimeValues values{distrib::RuntimeVariables{job.variables}};
   const Finds evaluation;
-  report.end(job, values, {}, &evaluation);
+  report.end(job, values, {}, &evaluation, values);
   CHECK_FALSE(report.result().complete);
   CHECK(report.result().steps_per_second == 0);
   CHECK(heard == "end 9\n");

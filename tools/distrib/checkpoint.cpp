@@ -356,7 +356,10 @@ void add_conversions(CheckpointOptions& options, Add add) {
   to->add_option("FILE", options.output, "The file to write")->required();
   to->add_option("--format", options.format, "safetensors or pt; default: by the suffix of FILE")
       ->check(CLI::IsMember({"safetensors", "pt"}).description(""));
-  to->add_flag("--slots", options.slots, "Also the slots of updaters, and how often keys of tables were used");
+  CLI::Option* const slots =
+      to->add_flag("--slots", options.slots, "Also the slots of updaters, and how often keys of tables were used");
+  to->add_flag("--averages", options.averages, "The moving averages of the values in place of the values")
+      ->excludes(slots);
   to->add_flag("!--no-tables", options.tables, "Without tables of embeddings");
   to->add_flag("!--no-digest", options.digest,
                "safetensors: do not compute the SHA-256 of each tensor, which takes most of the time");

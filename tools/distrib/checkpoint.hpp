@@ -24,6 +24,7 @@ struct CheckpointOptions {
       only;  ///< export, import: names of tensors, or with / or . at the end what is below; empty: all.
   std::vector<std::string> renamed;  ///< export, import: OLD=NEW.
   bool slots = false;  ///< export: also slots, and the uses of keys.
+  bool averages = false;  ///< export: the moving averages in place of the values.
   bool tables = true;  ///< export: also tables.
   bool digest = true;  ///< export: the SHA-256 of each tensor is in the metadata of a safetensors file.
   std::uint64_t max_file_bytes = 0;  ///< export: as in `SafetensorsOptions`.

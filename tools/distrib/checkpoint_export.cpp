@@ -43,9 +43,12 @@ struct Exported {
 
 /// Names that TensorFlow and this library give to slots. They count only if the checkpoint does not say which variables
 /// it has.
-constexpr std::array<std::string_view, 14> slot_names{"Momentum", "Adagrad", "Adam",      "Adam_1",    "AdamW",
-                                                      "AdamW_1",  "AMSGrad", "AMSGrad_1", "AMSGrad_2", "Ftrl",
-                                                      "Ftrl_1",   "RMSProp", "RMSProp_1", "RMSProp_2"};
+constexpr std::array<std::string_view, 15> slot_names{
+    "Momentum", "Adagrad", "Adam",      "Adam_1",    "AdamW",
+    "AdamW_1",  "AMSGrad", "AMSGrad_1", "AMSGrad_2", "Ftrl",
+    "Ftrl_1",   "RMSProp", "RMSProp_1", "RMSProp_2", "ExponentialMovingAverage"};
+/// What TensorFlow and this library append to the name of a variable for the name of its moving average.
+constexpr std::string_view average_suffix = "/ExponentialMovingAverage";
 
 class Export {
  public:
@@ -59,6 +62,7 @@ class Export {
   auto read_step() -> bool;
   auto choose() -> bool;
   void choose_tensor(const StoredTensor& tensor);
+  auto exported_of(const StoredTensor& tensor) -> const StoredTensor&;
   void choose_table(const SavedTable& table);
   auto is_slot(const std::string& name) const -> bool;
   auto is_numbered_table(std::string_view name) const -> bool;
@@ -87,6 +91,7 @@ class Export {
   std::vector<NamedTensor> heads_;  // of `exported_`
   std::vector<std::string> digests_;  // SHA-256 of each
   std::vector<std::uint32_t> checksums_;  // CRC-32 of each
+  std::size_t averages_ = 0;  // tensors and tables that are exported as averages
   std::vector<std::string> left_out_;  // of a type that cannot be exported
   Progress progress_{1};
 };
@@ -149,6 +154,9 @@ auto Export::choose() -> bool {
   if (options_.tables)
     for (const SavedTable& table : tables) choose_table(table);
   for (const Exported& exported : exported_) heads_.push_back(exported.tensor);
+  if (options_.averages && averages_ == 0)
+    return refuse({distrib::checkpoint_errc::not_found,
+                   file_->reader.prefix() + ": --averages: NAME" + std::string{average_suffix}});
   return names_.are_all_used(file_->reader.prefix(), report_);
 }
 
@@ -163,10 +171,20 @@ void Export::choose_tensor(const StoredTensor& tensor) {
   name = names_(name);
   if (name.empty()) return;
   if (tensor.dtype == DType::string || !tensor.is_readable()) return left_out_.push_back(tensor.name);
-  add(std::move(name), tensor.dtype, tensor.shape, [this, &tensor] {
-    auto stream = std::make_shared<TensorStream>(file_->reader, tensor);
+  const StoredTensor& from = exported_of(tensor);
+  add(std::move(name), from.dtype, from.shape, [this, &from] {
+    auto stream = std::make_shared<TensorStream>(file_->reader, from);
     return NextBytes{[stream](std::span<std::byte> to, Error& error) { return stream->read(to, error); }};
   });
+}
+
+// Returns the tensor whose values are exported for `tensor`: its moving average, if that is wanted and there is one.
+auto Export::exported_of(const StoredTensor& tensor) -> const StoredTensor& {
+  const StoredTensor* const average =
+      options_.averages ? file_->reader.find(tensor.name + std::string{average_suffix}) : nullptr;
+  if (average == nullptr || average->shape != tensor.shape || average->dtype != tensor.dtype) return tensor;
+  ++averages_;
+  return *average;
 }
 
 // Keys as uint64, or as int64 of the same bits for PyTorch, which looks rows up by int64.
@@ -174,17 +192,22 @@ void Export::choose_table(const SavedTable& table) {
   const std::string name = names_(table.name);
   if (name.empty()) return;
   const auto rows = static_cast<std::int64_t>(table.rows);
-  const auto add_block = [&](const std::string& block, DType dtype, distrib::Shape shape) {
-    add(name + "/" + block, dtype, shape, [this, table, block] {
+  const auto add_block = [&](const std::string& as, const std::string& block, DType dtype, distrib::Shape shape) {
+    add(name + "/" + as, dtype, shape, [this, table, block] {
       auto stream = std::make_shared<TableStream>(file_->reader, table, block);
       return NextBytes{[stream](std::span<std::byte> to, Error& error) { return stream->read(to, error); }};
     });
   };
-  add_block("keys", format_ == TensorFormat::torch ? DType::int64 : DType::uint64, {rows});
-  add_block("values", DType::float32, {rows, table.dim});
+  const bool takes_average =
+      options_.averages && std::ranges::find(table.slots, average_suffix.substr(1)) != table.slots.end();
+  averages_ += takes_average ? 1 : 0;
+  add_block("keys", "keys", format_ == TensorFormat::torch ? DType::int64 : DType::uint64, {rows});
+  add_block("values", takes_average ? "values" + std::string{average_suffix} : "values", DType::float32,
+            {rows, table.dim});
   if (!options_.slots) return;
-  for (const std::string& slot : table.slots) add_block("values/" + slot, DType::float32, {rows, table.dim});
-  add_block("uses", DType::int32, {rows, 2});
+  for (const std::string& slot : table.slots)
+    add_block("values/" + slot, "values/" + slot, DType::float32, {rows, table.dim});
+  add_block("uses", "uses", DType::int32, {rows, 2});
 }
 
 // A slot is below its variable: "w/Momentum".

@@ -61,7 +61,12 @@ template <class Task> struct NoTask {
     static_assert(example, "distrib: a task needs a type Example: one record of its data");
     static_assert(makes,
                   "distrib: a task needs: auto make() const, which returns a std::shared_ptr of its torch::nn::Module");
-    if constexpr (example && makes) {
+    constexpr bool list = HasTableList<Task>;
+    static_assert(
+        list,
+        "distrib: the Tables of a task must be a VariableList of Embeddings, and of nothing else: the rest of "
+        "what is trained are the parameters of its module");
+    if constexpr (example && makes && list) {
       constexpr bool tables = TablesFunction<Task>;
       constexpr bool looks_up = HasLookupsOfTables<Task>;
       constexpr bool loss = HasLoss<Task>;

@@ -12,10 +12,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
+#include <string_view>
 
 namespace distrib {
 inline namespace v0 {
+
+namespace detail {
+
+/// True for a `VariableList` of `Embedding`s, and of nothing else.
+template <class T> inline constexpr bool is_table_list = false;
+template <class... Vs>
+inline constexpr bool is_table_list<VariableList<Vs...>> = VariableList<Vs...>::tables == sizeof...(Vs);
+
+/// The number of elements of a row of each table of a `VariableList`.
+template <class T> inline constexpr std::array<std::int64_t, 0> dims_of_tables{};
+template <class... Vs>
+  requires is_table_list<VariableList<Vs...>>
+inline constexpr std::array<std::int64_t, sizeof...(Vs)> dims_of_tables<VariableList<Vs...>>{
+    static_cast<std::int64_t>(Vs::dim)...};
+
+}  // namespace detail
 
 /// The rows of a task's tables that a batch needs, as tensors: each row that is needed once, and the number of the row of
 /// each lookup. The rows are leaf tensors, and their gradients are sent to the tables. `Tables`: a `VariableList` of
@@ -23,14 +39,15 @@ inline namespace v0 {
 ///
 /// Lifetime: the tensors refer to memory that is valid until `loss()` or `evaluate()` returns. Threads: one at a time.
 template <class Tables> class TorchRows {
-  static_assert(detail::is_variable_list<Tables> && Tables::tables == Tables::size,
+  static_assert(detail::is_table_list<Tables>,
                 "distrib: the Tables of a task must be a VariableList of Embeddings, and of nothing else");
+  static constexpr auto dims = detail::dims_of_tables<Tables>;
 
  public:
   /// Makes the tensors of `values` on `device`. On the CPU nothing is copied. With `gradients`, which must be zero, each
   /// tensor of rows requires a gradient, which is added to them.
   TorchRows(const RuntimeValues& values, RuntimeGradients* gradients, torch::Device device) {
-    for (std::size_t t = 0; t < Tables::size; ++t) {
+    for (std::size_t t = 0; t < dims.size(); ++t) {
       const auto count = static_cast<std::int64_t>(values.rows(t).count());
       const std::int64_t dim = dims[t];
       const auto index = values.index(t);
@@ -52,30 +69,26 @@ template <class Tables> class TorchRows {
 
   /// Copies gradients from another device to `gradients`. On the CPU they are there already.
   void finish(RuntimeGradients& gradients) const {
-    for (std::size_t t = 0; t < Tables::size; ++t) {
+    for (std::size_t t = 0; t < dims.size(); ++t) {
       if (rows_[t].is_cpu()) continue;
       const torch::Tensor here = rows_[t].grad().cpu();
       if (here.nbytes() != 0) std::memcpy(gradients.rows(t).data(), here.data_ptr(), here.nbytes());
     }
   }
 
-  /// Returns the rows of table number `table`, which must be below `Tables::size` (not checked): [unique keys, dim].
+  /// Returns the rows of table number `table`, which must exist (not checked): [unique keys, dim].
   [[nodiscard]] auto unique(std::size_t table) const noexcept -> const torch::Tensor& { return rows_[table]; }
   /// Returns the number of the row of each lookup of that table: int64, [lookups].
   [[nodiscard]] auto index(std::size_t table) const noexcept -> const torch::Tensor& { return index_[table]; }
 
  private:
-  static constexpr auto dims = []<std::size_t... I>(std::index_sequence<I...>) {
-    return std::array<std::int64_t, Tables::size>{static_cast<std::int64_t>(Tables::template At<I>::dim)...};
-  }(std::make_index_sequence<Tables::size>{});
-
   template <class T>
   static auto lent(const T* data, at::IntArrayRef extents, torch::ScalarType type) -> torch::Tensor {
     return torch::from_blob(const_cast<T*>(data), extents, type);
   }
 
-  std::array<torch::Tensor, Tables::size> rows_;
-  std::array<torch::Tensor, Tables::size> index_;
+  std::array<torch::Tensor, dims.size()> rows_;
+  std::array<torch::Tensor, dims.size()> index_;
 };
 
 /// Returns the row of each lookup of the table `Name`, in the order of the lookups: [lookups, dim], differentiable.
@@ -102,24 +115,32 @@ template <FixedString Name, class Tables>
   return rows.index(Tables::index_of(Name.view()));
 }
 
-// The twins for names that are not in the list, which report that.
+// The twins for names that are not in the list, or not in angle brackets, which report that. For `Tables` that are no
+// list of tables, `TorchRows` reports that.
 template <FixedString Name, class Tables> auto get(const TorchRows<Tables>&) -> torch::Tensor {
   static_assert(
-      detail::no_variable_of_this_name<Name, Tables>::value,
+      detail::no_variable_of_this_name<Name, Tables>::value || !detail::is_table_list<Tables>,
       "distrib: get<NAME>(rows): the task has no Embedding of this NAME; the VariableList in this message shows "
       "the names that it has");
   return {};
 }
 template <FixedString Name, class Tables> auto unique_rows(const TorchRows<Tables>&) -> torch::Tensor {
-  static_assert(detail::no_variable_of_this_name<Name, Tables>::value,
+  static_assert(detail::no_variable_of_this_name<Name, Tables>::value || !detail::is_table_list<Tables>,
                 "distrib: unique_rows<NAME>(rows): the task has no Embedding of this NAME; the VariableList in this "
                 "message shows the names that it has");
   return {};
 }
 template <FixedString Name, class Tables> auto lookup_index(const TorchRows<Tables>&) -> torch::Tensor {
-  static_assert(detail::no_variable_of_this_name<Name, Tables>::value,
+  static_assert(detail::no_variable_of_this_name<Name, Tables>::value || !detail::is_table_list<Tables>,
                 "distrib: lookup_index<NAME>(rows): the task has no Embedding of this NAME; the VariableList in this "
                 "message shows the names that it has");
+  return {};
+}
+template <class Tables> auto get(const TorchRows<Tables>&, std::string_view) -> torch::Tensor {
+  constexpr bool is_known = !detail::is_table_list<Tables>;
+  static_assert(is_known,
+                "distrib: get(rows, name): the names of a task's tables are checked by the compiler: write "
+                "get<\"name\">(rows)");
   return {};
 }
 

@@ -59,6 +59,8 @@ concept HasLookupsOfTables =
     !TableTask<Task> || requires(const Task& task, const Batch<typename Task::Example>& batch,
                                  Lookups<typename Task::Tables>& lookups) { task.lookups(batch, lookups); };
 template <class Task>
+concept HasTableList = !TableTask<Task> || is_table_list<typename Task::Tables>;
+template <class Task>
 concept TablesFunction = !TableTask<Task> || requires(const Task& task) {
   { task.tables() } -> std::same_as<typename Task::Tables>;
 };
@@ -81,8 +83,8 @@ concept TablesFunction = !TableTask<Task> || requires(const Task& task) {
 /// Semantics: all are pure functions of their arguments, and of random numbers that come from LibTorch. Several threads
 /// call them at once, each with a module of its own.
 template <class Task>
-concept TorchTask = detail::HasExampleType<Task> && detail::HasMake<Task> && detail::TablesFunction<Task> &&
-                    detail::HasLookupsOfTables<Task> && detail::HasLoss<Task>;
+concept TorchTask = detail::HasExampleType<Task> && detail::HasMake<Task> && detail::HasTableList<Task> &&
+                    detail::TablesFunction<Task> && detail::HasLookupsOfTables<Task> && detail::HasLoss<Task>;
 
 }  // namespace v0
 }  // namespace distrib

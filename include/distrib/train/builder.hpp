@@ -272,9 +272,9 @@ class TrainerBuilder {
 
   /// Makes parameter servers keep moving averages of all variables and of the rows of tables, beside the values and
   /// updated with them. They are in each checkpoint, as VARIABLE/ExponentialMovingAverage, and training continues them
-  /// after a restart. They cost the memory of one more slot. Training itself, `Evaluate` and `parameters_sha256` use the
-  /// values, not the averages. The average of a row changes only when the row does. Default: none. Throws
-  /// `optimizer_errc::bad_decay` if the decay is not from 0 to below 1.
+  /// after a restart. They cost the memory of one more slot. Training itself and `parameters_sha256` use the values;
+  /// `Evaluate` measures the values, or with `.averages` the averages. The average of a row changes only when the row
+  /// does. Default: none. Throws `optimizer_errc::bad_decay` if the decay is not from 0 to below 1.
   [[nodiscard]] auto with_moving_average(MovingAverage average) const -> TrainerBuilder {
     std::error_code ec;
     average.check(ec);
@@ -354,7 +354,7 @@ class TrainerBuilder {
   }
 
   /// Returns a trainer that does everything on the thread that calls `run()`. Asks the model for its variables. Throws
-  /// what `plan` and `TrainingPlan::check` throw: see `with_updater` and `with_initial_checkpoint`.
+  /// what `plan` and `TrainingPlan::check` throw: see `with_updater`, `with_initial_checkpoint` and `Evaluate`.
   [[nodiscard]] auto build() const { return make<Trainer>(); }
 
   /// Returns a trainer that computes contributions on the threads of `pool`. The pool must outlive the trainer, and

@@ -30,6 +30,7 @@ enum class train_errc {
   no_lookups,       ///< The variables of a model are known only at run time and have tables, but the model does not say which rows a batch needs. Add `void lookups(const distrib::Batch<Example>&, distrib::Lookups<Variables>&) const` to the model.
   bad_description,  ///< `describe()` of the model returns more than 4096 bytes, or a line end or another control character. Return one short line.
   too_many_updaters, ///< More than 1000 variables have updaters that need a line of their own in the job. Set the updater of the largest group by `with_updater(updater)`, without a predicate, or select by a common prefix of the names.
+  no_averages,      ///< `Evaluate` asks for averages, but there are none: the recipe has no `with_moving_average`, or in a cluster no `SaveCheckpoint`, from whose checkpoints the chief reads them. Add what the text names, or leave `.averages` out.
 };
 // clang-format on
 
@@ -80,6 +81,8 @@ inline constexpr ErrorText train_texts[] = {
     {train_errc::too_many_updaters, failure::exhausted,
      "at most 1000 variables can have updaters of their own: give the largest group with_updater(updater) without a "
      "predicate, or select by prefix"},
+    {train_errc::no_averages, failure::invalid_argument,
+     "there are no averages to measure: add this to the recipe, or leave .averages of Evaluate out"},
 };
 
 /// Category "distrib.train".

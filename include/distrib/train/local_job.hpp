@@ -78,6 +78,8 @@ class LocalJob {
   /// Returns the values after `step()`, one block per shard. `rows`: which rows of the tables the blocks contain, one
   /// request per shard; empty: no rows.
   [[nodiscard]] virtual auto values(std::span<const PullRows> rows) -> std::vector<SharedBuffer> = 0;
+  /// Returns what `values` returns, with the moving averages in place of the values: see `ShardStore::averages`.
+  [[nodiscard]] virtual auto averages(std::span<const PullRows> rows) -> std::vector<SharedBuffer> = 0;
 };
 
 }  // namespace v0

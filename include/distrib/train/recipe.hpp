@@ -58,6 +58,7 @@ struct HookSettings {
   /// Interval between measurements, in steps. 0: the model is measured only at the end, or, without `Evaluate`, never.
   std::uint64_t evaluate_every = 0;
   bool by_evaluator = false;  ///< See `Evaluate::by_evaluator`.
+  bool evaluate_averages = false;  ///< True if `Evaluate` measures the moving averages.
   std::vector<std::string> written;  ///< Directories in which hooks write files.
 };
 
@@ -114,6 +115,7 @@ template <class Hooks> auto settings_of(const Hooks& hooks) -> HookSettings {
   find_evaluate(hooks, [&](const auto& evaluate) {
     settings.evaluate_every = evaluate.every_steps;
     settings.by_evaluator = evaluate.by_evaluator;
+    settings.evaluate_averages = evaluate.averages;
   });
   settings.written = written_directories(hooks);
   return settings;

@@ -66,7 +66,8 @@ class TrainingPlan {
 
   /// Asks the model for its variables and updaters, and checks that the recipe fits them: throws what `choose_updaters`
   /// throws, `train_errc::no_such_variable` if an entry of `InitialCheckpointOptions::names` matches no variable or
-  /// table, and what the model throws.
+  /// table, `train_errc::no_averages` if `Evaluate` needs averages without `with_moving_average`, and what the model
+  /// throws.
   DISTRIB_DECL void check() const;
 
   /// Returns a function that finds the updaters of this program and of the library by their text. The hyper-parameters
@@ -87,6 +88,9 @@ class TrainingPlan {
   /// Returns where the shards of a cluster keep their cuts, and which cuts are checkpoints of the user. Without
   /// `SaveCheckpoint` the directory is empty: cuts are only in memory.
   [[nodiscard]] DISTRIB_DECL auto cut_settings() const -> CutSettings;
+
+  /// True if the model is measured with the moving averages of the values.
+  [[nodiscard]] auto measures_averages() const noexcept -> bool { return settings_.evaluate_averages; }
 
   /// True if the model must be measured after `step`, when it was last considered after `before`: if a multiple of
   /// `Evaluate::every_steps` is in (before, step]. Does not cover the measurement at the end of the job.

@@ -2,6 +2,7 @@
 #include <distrib/ps/store/dense_store.hpp>
 
 #include <distrib/core/philox.hpp>
+#include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/reduce.hpp>
 #include <distrib/optimizer/sgd.hpp>
@@ -95,6 +96,25 @@ TEST_CASE("DenseStore: an update goes into another block; a published block neve
   CHECK(before->as<float>()[31] == 10.0F);
   CHECK(after->as<float>()[31] == 11.0F);
   CHECK(store.values()->as<float>()[31] == 13.0F);
+}
+
+TEST_CASE("DenseStore: averages are the last slots of all groups, in a block of their own", "[ps]") {
+  distrib::Job two = job();
+  two.updaters_of = {{"wide/", "sgd"}};
+  const distrib::MovingAverage average{.decay = 0.75F};
+  DenseStore store{distrib::ShardLayout{two, 0},
+                   {distrib::averaged(Momentum{.learning_rate = 1, .momentum = 0.5F}, average),
+                    distrib::averaged(distrib::Sgd{.learning_rate = 2}, average)},
+                   values(10)};
+  CHECK(store.averages()->as<float>()[31] == 10.0F);
+  store.apply(1, gradient());  // values 10 - 1 and 10 - 2
+  const SharedBuffer averages = store.averages();
+  store.apply(2, gradient());  // values 9 - 1.5 and 8 - 2
+  CHECK(averages->as<float>()[0] == 9.75F);
+  CHECK(averages->as<float>()[31] == 9.5F);
+  CHECK(store.averages()->as<float>()[15] == 9.75F - 0.25F * 2.25F);
+  CHECK(store.averages()->as<float>()[16] == 9.5F - 0.25F * 3.5F);
+  CHECK(store.values()->as<float>()[0] == 7.5F);
 }
 
 TEST_CASE("DenseStore: blocks that are no longer held are used again", "[ps]") {

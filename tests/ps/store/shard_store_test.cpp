@@ -2,10 +2,12 @@
 #include <distrib/ps/store/shard_store.hpp>
 
 #include <distrib/core/float_codec.hpp>
+#include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/optimizer/sgd.hpp>
 
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -185,6 +187,62 @@ TEST_CASE("ShardStore: floats are rounded to 16 bits where they travel, and kept
   CHECK(sent(store.values({}), 0) == half(dense - rounded[0]));
   store.load(cut_of(store, 2));
   CHECK(sent(store.values({}), 0) == half(dense - rounded[0]));
+}
+
+TEST_CASE("ShardStore: averages come in the form of values, with the same rows; counters are as they are", "[ps]") {
+  const JobUpdaters updaters{averaged(Sgd{.learning_rate = 1}, {.decay = 0.5F})};
+  for (const FloatFormat kept_as : {FloatFormat::float32, FloatFormat::bfloat16})
+    for (const std::uint64_t rows : {0U, 10U})  // 0: any number is a key
+      for (const FloatFormat wire : {FloatFormat::float32, FloatFormat::float16}) {
+        CAPTURE(kept_as, rows, wire);
+        Job job = store_job(true);
+        job.tables[0].kept_as = kept_as;
+        job.tables[0].rows = rows;
+        job.wire_format = wire;
+        ShardStore store{job, 0, updaters, unlimited};
+        std::vector<ReadContribution> one;
+        const auto sent =
+            wire == FloatFormat::float32 ? contribution(store.layout(), 2, {3}, 4) : encoded(store.layout(), 2, {3}, 4);
+        one.push_back(store.read(sent).first);
+        std::error_code ec;
+        store.apply(1, one, ec);
+        store.apply(2, one, ec);
+        REQUIRE_FALSE(ec);
+        const auto element = [&](const SharedBuffer& block, std::size_t at) {
+          if (wire == FloatFormat::float32) return block->as<float>()[at / sizeof(float)];
+          float decoded = 0;
+          decode_elements(wire, block->data() + at, {&decoded, 1});
+          return decoded;
+        };
+        const PullRows keys{{{3, 5}}};
+        const std::size_t row = 4 * element_bytes(wire);
+        CHECK(element(store.values(keys), 0) == -3);  // 1, -1, -3
+        CHECK(element(store.averages(keys), 0) == -1.5F);  // 1, 0, -1.5
+        CHECK(element(store.averages({}), 0) == -1.5F);
+        CHECK(element(store.values(keys), 64) == 0);  // 8, 4, 0
+        CHECK(element(store.averages(keys), 64) == 3);  // 8, 6, 3
+        CHECK(element(store.averages(keys), 64 + row - element_bytes(wire)) == 3);
+        CHECK(element(store.averages(keys), 64 + row) == 8);  // no contribution has key 5
+        CHECK(store.averages(keys)->size() == store.values(keys)->size());
+        const Cut cut = cut_of(store, 2);
+        ShardStore loaded{job, 0, updaters, unlimited};
+        loaded.load(cut);
+        const SharedBuffer before = store.averages(keys), after = loaded.averages(keys);
+        CHECK(std::ranges::equal(before->bytes(), after->bytes()));
+      }
+
+  Job counting = store_job(false);
+  counting.variables.push_back({"seen", DType::int64, {}, ZerosInitializer{}});
+  counting.parts.push_back({1, Slice::whole({}), 0});
+  ShardStore store{counting, 0, updaters, unlimited};
+  auto block = std::make_shared<AlignedBuffer>(store.layout().block_bytes());
+  const std::size_t at = store.layout().counters()[0].offset_bytes;
+  store_le(block->data() + at, std::uint64_t{7});
+  std::vector<ReadContribution> one;
+  one.push_back(store.read(block).first);
+  std::error_code ec;
+  store.apply(1, one, ec);
+  CHECK(load_le<std::uint64_t>(store.averages({})->data() + at) == 7);
 }
 
 TEST_CASE("ShardStore: numbers too large for float16 become infinite; check_numerics finds them", "[ps]") {

@@ -47,6 +47,9 @@ class DenseStore {
 
   /// The current values. The block never changes: an update publishes another one.
   [[nodiscard]] auto values() const noexcept -> const SharedBuffer& { return current_; }
+  /// Returns a new block with the moving average of each value in place of the value, and the counters as they are.
+  /// Every updater must be `averaged`.
+  [[nodiscard]] DISTRIB_DECL auto averages() const -> SharedBuffer;
   /// Size of a block of values, in bytes.
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return current_->size(); }
 

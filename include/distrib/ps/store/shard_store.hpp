@@ -92,6 +92,14 @@ class ShardStore {
     return answer(dense, rows, [&](std::span<std::byte> to) { tables_->previous_values(rows.keys, to); });
   }
 
+  /// Returns what `values` returns, with the moving averages of the values in place of the values. Every updater of the
+  /// job must be `averaged`. Trap: digests are of the values.
+  [[nodiscard]] auto averages(const PullRows& rows) -> SharedBuffer {
+    const SharedBuffer dense = dense_.averages();
+    if (rows.keys.empty()) return wire_block(layout_, dense);
+    return answer(dense, rows, [&](std::span<std::byte> to) { tables_->averages(rows.keys, to); });
+  }
+
   /// Begins a cut of the current state. Dense values and slots are in it at once; tables are copied by calls of
   /// `copy_cut`. Updates may go on meanwhile.
   void begin_cut(Step step, std::vector<Step> applied = {}) {

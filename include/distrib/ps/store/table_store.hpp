@@ -101,6 +101,12 @@ class TableStore {
     write(keys, out, [](const auto& table, auto of, auto to) { table.previous_values(of, to); });
   }
 
+  /// Writes to `out`, as `values` does, the moving averages of the weights of `keys`. The updater of every table must be
+  /// `averaged`.
+  void averages(const KeyLists& keys, std::span<std::byte> out) const {
+    write(keys, out, [](const auto& table, auto of, auto to) { table.averages(of, to); });
+  }
+
   /// Forgets the rows of before the last update: until the next update `previous_values` are `values`.
   void forget_previous() noexcept {
     for (detail::ShardTable& table : tables_) table.forget_previous();

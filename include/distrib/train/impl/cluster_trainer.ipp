@@ -3,17 +3,21 @@
 
 #include <distrib/train/cluster_trainer.hpp>
 
+#include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/checkpoint/file_names.hpp>
 #include <distrib/cluster/roles.hpp>
 #include <distrib/core/event.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/instant.hpp>
 #include <distrib/net/signals.hpp>
+#include <distrib/ps/cut/cut_tensors.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/protocol/batch_keys.hpp>
 #include <distrib/ps/server/server.hpp>
 #include <distrib/ps/server/server_options.hpp>
 #include <distrib/ps/store/key_lists.hpp>
@@ -30,6 +34,7 @@
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/error.hpp>
 #include <distrib/train/make_cluster_job.hpp>
+#include <distrib/train/metrics.hpp>
 #include <distrib/train/named_values.hpp>
 #include <distrib/train/writer_locks.hpp>
 
@@ -38,11 +43,14 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -52,7 +60,9 @@ inline namespace v0 {
 DISTRIB_DECL ClusterTrainer::ClusterTrainer(TrainingPlan plan, IoPool& pool, ClusterFlags flags)
     : plan_{std::move(plan)}, pool_{pool}, flags_{std::move(flags)}, report_{plan_.hooks()} {
   if (flags_.local()) local_.emplace(plan_, &pool_);
-  else if (flags_.job_name != "ps") plan_.check();
+  if (flags_.local() || flags_.job_name == "ps") return;
+  plan_.check();
+  if (plan_.measures_averages() && !plan_.save()) throw_error(train_errc::no_averages, "SaveCheckpoint");
   if (flags_.job_name == "evaluator") evaluator_.emplace(plan_, to_string(flags_.task()));
 }
 
@@ -223,7 +233,7 @@ class ClusterTrainer::Worker {
   // Returns the keys whose rows are pulled together with the values for contribution `step`, to measure these values:
   // the keys of the evaluation every `every_steps` steps and at the end, otherwise none.
   [[nodiscard]] auto measured_before(Step step) const -> const KeyLists& {
-    if (evaluation_ == nullptr) return none_;
+    if (evaluation_ == nullptr || plan_.measures_averages()) return none_;
     const std::uint64_t ranks = job_.consistency.is_synchronous() ? 1 : job_.ranks;  // global steps per contribution
     const bool due = step > 1 && plan_.is_measured_between((step - 2) * ranks, (step - 1) * ranks);
     return step > last_ || due ? evaluation_->keys() : none_;
@@ -231,7 +241,7 @@ class ClusterTrainer::Worker {
 
   void started(Step first) {
     is_started_ = true;
-    start_.first_step = told_ = first;
+    start_.first_step = told_ = measured_to_ = first;
     report_.reached(first);
     begun_ = std::chrono::steady_clock::now();
     if (!chief_) return;
@@ -245,31 +255,35 @@ class ClusterTrainer::Worker {
     if (!chief_) return;
     report_.tell(StepDone{step, loss, (step - before) * start_.examples_per_step, contributor_->gradient_norm(rank_)});
     heed_hooks();
-    if (evaluation_ == nullptr || step >= job_.total_steps) return;
+    if (evaluation_ == nullptr || plan_.measures_averages() || step >= job_.total_steps) return;
     const bool has_tables = !job_.tables.empty();
     if (!has_tables && !plan_.is_measured_between(before, step)) return;
     if (has_tables && measured_before(made_).empty()) return;
     auto whole = std::make_shared<RuntimeValues>(plan_.model().variables());
     if (has_tables && !contributor_->take_others(rank_, made_, values, *whole)) return;
-    measure_in_background(step, values, std::move(whole));
+    // `whole` has the rows that the evaluation needs.
+    measure_in_background(step, [this, values, whole] {
+      assemble(planned_.layouts, values, *whole);
+      return std::optional{(*evaluation_)(*whole)};
+    });
   }
 
   // Measures on one thread of the pool, so that the results come in order; passes them to the hooks on the thread of
-  // `run()`. `whole` contains the rows that the evaluation needs.
-  void measure_in_background(Step step, const std::vector<SharedBuffer>& blocks, std::shared_ptr<RuntimeValues> whole) {
+  // `run()`. If `measure` returns nothing, there is nothing to pass.
+  void measure_in_background(Step step, std::function<std::optional<Metrics>()> measure) {
     ++measures_;
-    asio::post(trainer_.pool_.executor(0), [this, step, blocks, whole = std::move(whole)] {
-      Evaluated evaluated{step, {}};
+    asio::post(trainer_.pool_.executor(0), [this, step, measure = std::move(measure)] {
+      std::optional<Metrics> metrics;
       std::exception_ptr failure;
       try {
-        assemble(planned_.layouts, blocks, *whole);
-        evaluated.metrics = (*evaluation_)(*whole);
+        metrics = measure();
       } catch (...) {
         failure = std::current_exception();
       }
-      asio::post(running_->context(), [this, evaluated = std::move(evaluated), failure = std::move(failure)] {
+      asio::post(running_->context(), [this, step, metrics = std::move(metrics), failure = std::move(failure)] {
         if (failure) std::rethrow_exception(failure);
-        report_.evaluated(evaluated);
+        if (!metrics) return;
+        report_.evaluated({step, *metrics});
         heed_hooks();
       });
       --measures_;
@@ -282,8 +296,44 @@ class ClusterTrainer::Worker {
 
   void saved(Step step) {
     if (!chief_ || !plan_.save() || step == 0 || !cuts_.is_users(step, job_.total_steps)) return;
-    report_.saved(step, plan_.save()->directory + "/model.ckpt-" + std::to_string(step));
+    const std::string prefix = prefix_of(step);
+    report_.saved(step, prefix);
     heed_hooks();
+    if (evaluation_ == nullptr || !plan_.measures_averages() || step >= job_.total_steps) return;
+    if (plan_.is_measured_between(std::exchange(measured_to_, step), step))
+      measure_in_background(step, [this, prefix] { return measured_averages(prefix); });
+  }
+
+  [[nodiscard]] auto prefix_of(Step step) const -> std::string {
+    return plan_.save()->directory + "/model.ckpt-" + std::to_string(step);
+  }
+
+  // Returns what the averages in a checkpoint measure; nothing if the checkpoint has been removed meanwhile.
+  [[nodiscard]] auto measured_averages(const std::string& prefix) const -> std::optional<Metrics> {
+    try {
+      RuntimeValues averages = averages_in(prefix);
+      return (*evaluation_)(averages);
+    } catch (const std::system_error&) {
+      if (std::filesystem::exists(index_file_name(prefix))) throw;
+      return std::nullopt;
+    }
+  }
+
+  // Returns the averages in a checkpoint, with the rows that the evaluation needs.
+  [[nodiscard]] auto averages_in(const std::string& prefix) const -> RuntimeValues {
+    const BundleReader reader = BundleReader::open(prefix);
+    BatchKeys asked{job_, planned_.layouts};
+    asked.find({}, evaluation_->keys());
+    std::vector<SharedBuffer> blocks;
+    for (std::uint32_t shard = 0; shard < job_.shards(); ++shard) {
+      ShardStore store{job_, shard, planned_.updaters, std::numeric_limits<std::uint64_t>::max()};
+      store.load(CutTensors{job_, shard, planned_.updaters}.read(reader));
+      blocks.push_back(store.averages(asked.requests()[shard]));
+    }
+    RuntimeValues averages{plan_.model().variables()};
+    assemble(planned_.layouts, blocks, averages);
+    assemble_rows(job_, asked, blocks, averages);
+    return averages;
   }
 
   // True if there is a checkpoint of the last step.
@@ -319,7 +369,13 @@ class ClusterTrainer::Worker {
     RuntimeValues whole{plan_.model().variables()};
     assemble(planned_.layouts, blocks, whole);
     contributor_->take_others(rank_, last_ + 1, blocks, whole);
-    report_.end(job_, whole, contributor_->digests(rank_, last_ + 1, blocks), evaluation_.get());
+    std::optional<RuntimeValues> averages;
+    if (plan_.measures_averages()) {
+      const std::string& last = report_.result().checkpoint;
+      averages = averages_in(last.empty() ? prefix_of(job_.total_steps) : last);  // empty: an error, which names it
+    }
+    report_.end(job_, whole, contributor_->digests(rank_, last_ + 1, blocks), evaluation_.get(),
+                averages ? *averages : whole);
   }
 
   ClusterTrainer& trainer_;
@@ -343,6 +399,7 @@ class ClusterTrainer::Worker {
   bool stopping_ = false;
   Step made_ = 0;  // step of the newest contribution: `step_done` gets the values that it was computed from
   Step told_ = 0;  // the newest step that was passed to `step_done`
+  Step measured_to_ = 0;  // the newest checkpoint of this run; with averages: it is measured if it is due
   std::atomic<int> measures_ = 0;
   std::unique_ptr<ClusterJob> running_;
 };

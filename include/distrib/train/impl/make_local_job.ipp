@@ -123,14 +123,20 @@ class LocalJobShell final : public LocalJob {
 
   [[nodiscard]] auto step() const -> Step override { return shards_.front()->step(); }
   [[nodiscard]] auto values(std::span<const PullRows> rows) -> std::vector<SharedBuffer> override {
-    std::vector<SharedBuffer> blocks;
-    for (std::size_t shard = 0; shard < shards_.size(); ++shard)
-      blocks.push_back(shards_[shard]->store().values(rows.empty() ? PullRows{} : rows[shard]));
-    return blocks;
+    return blocks_of([](ShardStore& store, const PullRows& of) { return store.values(of); }, rows);
+  }
+  [[nodiscard]] auto averages(std::span<const PullRows> rows) -> std::vector<SharedBuffer> override {
+    return blocks_of([](ShardStore& store, const PullRows& of) { return store.averages(of); }, rows);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
+  auto blocks_of(auto block_of, std::span<const PullRows> rows) -> std::vector<SharedBuffer> {
+    std::vector<SharedBuffer> blocks;
+    for (std::size_t shard = 0; shard < shards_.size(); ++shard)
+      blocks.push_back(block_of(shards_[shard]->store(), rows.empty() ? PullRows{} : rows[shard]));
+    return blocks;
+  }
 
   /// Receives what the core of worker `rank` says.
   struct OnWorker final : WorkerSink {

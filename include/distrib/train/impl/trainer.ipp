@@ -52,8 +52,7 @@ class Trainer::Run {
         model_{plan_.model().open()},
         planned_{plan_.local_job(*model_, steps_done(plan_))},
         evaluation_{plan_.model().open_evaluation()} {
-    if (evaluation_ != nullptr) keys_ = evaluation_->keys();
-    measured_.find({}, keys_);
+    ask(false);
     locks_.hold_local(plan_);
     if (plan_.save()) store_.emplace(*plan_.save(), job_, planned_.updaters);
     start_ = report_.begin(job_, model_->batch_size(), 0);
@@ -201,7 +200,8 @@ class Trainer::Run {
   }
 
   void measure_in_background(Step step) {
-    auto blocks = std::make_shared<std::vector<SharedBuffer>>(local_->values(measured_.requests()));
+    auto blocks = std::make_shared<std::vector<SharedBuffer>>(
+        plan_.measures_averages() ? local_->averages(measured_.requests()) : local_->values(measured_.requests()));
     auto evaluated = std::make_shared<Evaluated>(Evaluated{step, {}});
     local_->in_background(
         [this, blocks, evaluated] {
@@ -219,20 +219,23 @@ class Trainer::Run {
   [[nodiscard]] auto whole(const std::vector<SharedBuffer>& blocks) const -> RuntimeValues {
     RuntimeValues values{plan_.model().variables()};
     assemble(planned_.layouts, blocks, values);
-    for (std::size_t table = 0; table < keys_.size(); ++table) {
-      values.rows(table).resize(keys_[table].size(), job_.tables[table].dim);
-      measured_.collect(blocks, table, values.rows(table).data());
-    }
+    assemble_rows(job_, measured_, blocks, values);
     return values;
   }
 
+  // Sets which rows are asked for together with values: those that the evaluation needs. `digests`: also the digests of
+  // the tables.
+  void ask(bool digests) { measured_.find({}, evaluation_ == nullptr ? KeyLists{} : evaluation_->keys(), digests); }
+
   void finish() {
-    measured_.find({}, keys_, true);
+    std::optional<RuntimeValues> averages;
+    if (plan_.measures_averages()) averages = whole(local_->averages(measured_.requests()));
+    ask(true);
     const std::vector<SharedBuffer> blocks = local_->values(measured_.requests());
     RuntimeValues values = whole(blocks);
     std::vector<TableDigest> digests;
     for (std::size_t table = 0; table < job_.tables.size(); ++table) digests.push_back(measured_.digest(blocks, table));
-    report_.end(job_, values, digests, evaluation_.get());
+    report_.end(job_, values, digests, evaluation_.get(), averages ? *averages : values);
   }
 
   const TrainingPlan& plan_;
@@ -242,8 +245,7 @@ class Trainer::Run {
   PlannedJob planned_;
   const Job& job_ = planned_.job;
   const std::unique_ptr<const AnyEvaluation> evaluation_;
-  KeyLists keys_;  // for each table the keys that the evaluation needs
-  BatchKeys measured_{job_, planned_.layouts};  // requests the rows of these keys
+  BatchKeys measured_{job_, planned_.layouts};  // the rows that the evaluation needs
   WriterLocks locks_;
   std::optional<CheckpointStore> store_;
   JobStart start_;

@@ -39,7 +39,10 @@ DISTRIB_DECL TrainingPlan::TrainingPlan(TrainingOptions options, std::shared_ptr
   check_forms();
 }
 
-DISTRIB_DECL void TrainingPlan::check() const { static_cast<void>(chosen_updaters()); }
+DISTRIB_DECL void TrainingPlan::check() const {
+  if (measures_averages() && !options_.moving_average) throw_error(train_errc::no_averages, "with_moving_average");
+  static_cast<void>(chosen_updaters());
+}
 
 DISTRIB_DECL auto TrainingPlan::chosen_updaters() const -> ChosenUpdaters {
   check_initial_names();

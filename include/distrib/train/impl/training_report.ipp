@@ -45,10 +45,10 @@ DISTRIB_DECL void TrainingReport::took(const Job& job, const JobStart& start, st
   result_.examples_per_second = result_.steps_per_second * static_cast<double>(start.examples_per_step);
 }
 
-DISTRIB_DECL void TrainingReport::end(const Job& job, RuntimeValues& values, std::span<const TableDigest> tables,
-                                      const AnyEvaluation* evaluation) {
+DISTRIB_DECL void TrainingReport::end(const Job& job, const RuntimeValues& values, std::span<const TableDigest> tables,
+                                      const AnyEvaluation* evaluation, RuntimeValues& measured) {
   result_.parameters_sha256 = parameters_sha256(job, values, tables);
-  if (evaluation != nullptr && result_.complete) evaluated({result_.steps, (*evaluation)(values)});
+  if (evaluation != nullptr && result_.complete) evaluated({result_.steps, (*evaluation)(measured)});
   const NamedValues named{values};
   tell(JobEnd{result_, &named});
 }

@@ -21,6 +21,7 @@
 #include <distrib/ps/store/table_gradients.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -92,6 +93,10 @@ class ShardTable {
       if (const float* const row = previous_.find(keys[i])) std::copy_n(row, layout_.dim, to.data() + i * layout_.dim);
   }
 
+  /// Writes the moving averages of the weights of `keys` to `to`, `dim` floats for each key. The updater must be
+  /// `averaged`. A key without a row has its initial weights.
+  DISTRIB_DECL void averages(std::span<const std::uint64_t> keys, std::span<float> to) const;
+
   /// Forgets the rows of before the last update.
   void forget_previous() noexcept { previous_.clear(); }
 
@@ -159,6 +164,21 @@ class ShardTable {
     if (!packing_.packs()) return row;
     packing_.weights(row, one_.data());
     return one_.data();
+  }
+
+  // Calls write(row, to) for each of `keys` that has a row, and writes the initial weights of the others.
+  void write_each(std::span<const std::uint64_t> keys, std::span<float> to, auto write) const {
+    const auto write_some = [&](std::size_t first, std::span<const float* const> rows) {
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        float* const row = to.data() + (first + i) * layout_.dim;
+        if (rows[i] != nullptr) write(rows[i], row);
+        else initial_weights(keys[first + i], {row, layout_.dim});
+      }
+    };
+    if (any_) return any_->visit(keys, write_some);
+    std::error_code ec;
+    std::as_const(*numbered_).visit(keys, write_some, ec);
+    assert(!ec);
   }
 
   // --- the copy: in the order of the key index, or of the numbers ---

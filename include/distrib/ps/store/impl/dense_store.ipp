@@ -34,6 +34,14 @@ DISTRIB_DECL void DenseStore::begin_slots() {
         std::ranges::copy(current_->as<float>().subspan(group.first, group.size), group.slots[i].begin());
 }
 
+DISTRIB_DECL auto DenseStore::averages() const -> SharedBuffer {
+  auto block = std::make_shared<AlignedBuffer>(current_->size());
+  copy(*current_, *block);
+  for (const Group& group : groups_)
+    std::ranges::copy(group.slots.back(), block->as<float>().subspan(group.first).begin());
+  return block;
+}
+
 DISTRIB_DECL void DenseStore::apply(std::uint64_t count, std::span<const ByteView> contributions) {
   const std::shared_ptr<AlignedBuffer> next = next_block();
   for (const Group& group : groups_) update(group, count, contributions, next->as<float>());

@@ -6,7 +6,6 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/ps/job/error.hpp>
 
-#include <cassert>
 #include <functional>
 
 namespace distrib {
@@ -94,17 +93,12 @@ DISTRIB_DECL void ShardTable::update(std::uint64_t count, bool keep) {
 }
 
 DISTRIB_DECL void ShardTable::values(std::span<const std::uint64_t> keys, std::span<float> to) const {
-  const auto write = [&](std::size_t first, std::span<const float* const> rows) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      float* const row = to.data() + (first + i) * layout_.dim;
-      if (rows[i] != nullptr) packing_.weights(rows[i], row);
-      else initial_weights(keys[first + i], {row, layout_.dim});
-    }
-  };
-  if (any_) return any_->visit(keys, write);
-  std::error_code ec;
-  std::as_const(*numbered_).visit(keys, write, ec);
-  assert(!ec);
+  write_each(keys, to, [this](const float* row, float* weights) { packing_.weights(row, weights); });
+}
+
+DISTRIB_DECL void ShardTable::averages(std::span<const std::uint64_t> keys, std::span<float> to) const {
+  const std::size_t at = layout_.row_bytes() / sizeof(float) - layout_.dim;  // the last slot
+  write_each(keys, to, [&](const float* row, float* average) { std::copy_n(row + at, layout_.dim, average); });
 }
 
 DISTRIB_DECL auto ShardTable::digest() const -> TableDigest {
