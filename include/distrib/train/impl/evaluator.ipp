@@ -72,7 +72,8 @@ DISTRIB_DECL auto read_values(const TrainingPlan& plan, const KeyLists& keys, co
   job.total_steps = 1;
   const JobUpdaters updaters{std::move(updater)};
   const std::vector<ShardLayout> layouts = shard_layouts(job);
-  Cut cut{.values = std::make_shared<AlignedBuffer>(layouts.front().block_bytes())};
+  Cut cut;
+  cut.values = std::make_shared<AlignedBuffer>(layouts.front().block_bytes());
   for (const TableShare& table : layouts.front().tables()) {
     Error error;
     cut.tables.push_back(TableTensors{table, updaters.front(), 0, 1}.read(reader, error));
