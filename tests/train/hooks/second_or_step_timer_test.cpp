@@ -58,7 +58,7 @@ TEST_CASE("SecondOrStepTimer: by seconds it is due when they have passed, and ne
 }
 
 TEST_CASE("SecondOrStepTimer: exactly one of steps and seconds", "[train]") {
-  CHECK(code_of({}) == distrib::train_errc::bad_hook);
+  CHECK(code_of(TimerOptions{}) == distrib::train_errc::bad_hook);
   CHECK(code_of({.every_secs = 1, .every_steps = 1}) == distrib::train_errc::bad_hook);
   CHECK(code_of({.every_secs = -1}) == distrib::train_errc::bad_hook);
   CHECK(code_of({.every_secs = std::numeric_limits<double>::quiet_NaN()}) == distrib::train_errc::bad_hook);
