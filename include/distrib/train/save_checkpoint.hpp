@@ -17,7 +17,11 @@ struct SaveCheckpoint {
   using Setting = SaveCheckpoint;
   std::string directory;  ///< Directory of the checkpoints.
   /// A checkpoint is saved at each multiple of this number of steps (asynchronous: or soon after), and at the end. 0:
-  /// only at the end. A job that is stopped saves what it needs to continue, whatever this number is.
+  /// only at the end. In a cluster checkpoints are left out when steps are faster than the disk, because each shard
+  /// writes one cut at a time, and next the newest cut that is due. The checkpoint of the last step is never left out.
+  ///
+  /// A job that is stopped saves what it needs to continue, whatever this number is; in a cluster its parameter servers
+  /// do this.
   std::uint64_t every_steps = 1000;
   std::size_t max_to_keep = 5;  ///< Older checkpoints are removed. 0: all are kept.
   /// Of the older checkpoints, one per this number of hours is kept for ever: see `Retention`. 0: none.
