@@ -16,7 +16,8 @@ struct Event {
     restored,  ///< The job, or one of its shards, continues from a checkpoint or cut.
     /// A checkpoint or cut was not used because it is damaged, cannot be read or does not belong here; `text` says why.
     checkpoint_refused,
-    interrupted,  ///< A signal asked to stop; the work in progress is finished and saved.
+    /// A signal or a hook asked to stop; the work in progress is finished. Saved too, but not by a worker of a cluster.
+    interrupted,
     waiting,  ///< `peer` does not answer and is tried again.
     connected,  ///< `peer` is connected, or connected again.
     lost,  ///< The connection to `peer` is lost.

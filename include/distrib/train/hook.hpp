@@ -58,15 +58,16 @@ template <class H> inline constexpr bool is_setting = requires { typename H::Set
 /// - `on_step(const StepDone&)`: a step is done. In a cluster some steps have no such event, and a run that continues a
 ///   job begins in the middle: so to do something every n steps, compare with the next step that is due, not with a
 ///   multiple of n.
-/// - `on_saving(const CheckpointBegun&)`: a checkpoint is about to be written.
+/// - `on_saving(const CheckpointBegun&)`: a checkpoint is about to be written. In one process only.
 /// - `on_saved(const CheckpointSaved&)`: a checkpoint is durable.
 /// - `on_evaluated(const Evaluated&)`: the model was measured.
 /// - `on_event(const Event&)`: something else happened, such as a lost connection.
 /// - `on_phase(const PhaseMeasured&)`: the task has spent time on something. Measured only if a hook has this member.
 /// - `on_end(const JobEnd&)`: a run is over.
 ///
-/// The results of these members are ignored. In a cluster the chief's hooks receive all of them, the hooks of other
-/// workers `on_contribution`, `on_phase` and `on_event`, and the hooks of parameter servers `on_phase` and `on_event`.
+/// The results of these members are ignored. In a cluster the chief's hooks receive all of them except
+/// `on_saving`, the hooks of other workers `on_contribution`, `on_phase` and `on_event`, and the hooks of parameter
+/// servers `on_phase` and `on_event`.
 /// The settings (`StopAtStep`, `SaveCheckpoint`, `Evaluate`, `FeedFn`, `GlobalStepWaiter`), which have a member type
 /// `Setting`, are also hooks.
 ///
