@@ -96,7 +96,7 @@ struct TrainingResult {
   double examples_per_second = 0;  ///< Of this run.
   /// Of the last step of this run, see `StepDone::loss`; NaN if it did no step.
   float loss = std::numeric_limits<float>::quiet_NaN();
-  Metrics metrics;  ///< Of the last evaluation; empty if there was none.
+  Metrics metrics;  ///< Of the last evaluation; empty if there was none, as in a run that stops before the first one.
   /// SHA-256 of the bytes of all variables, see `parameters_sha256`. In a cluster only the chief has it, and only if
   /// the job is done; otherwise it is empty.
   std::string parameters_sha256;

@@ -14,7 +14,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The result of an evaluation: named means over a number of examples, and areas under ROC curves. A value.
+/// The result of an evaluation: named means over a number of examples, and areas under ROC curves. A value. A model's
+/// `evaluate()` returns the means over the examples of its batch; `merge` weights them by the numbers of examples.
 struct Metrics {
   std::uint64_t examples = 0;  ///< Number of examples that were evaluated.
   /// In the model's order: {"accuracy", 0.88}, {"loss", 0.33}.
