@@ -150,6 +150,9 @@ class Reference:
         self.root, self.links, self.texts = reader.root, links, reader.texts
         self.items, self.examples = listed(reader), examples_of(reader.root)
         self.concepts = {item.full_name for item in self.items if item.kind == "concept"}
+        self.places = {}  # for each name the pages with their anchors: overloads may be in several headers
+        for item in self.items:
+            self.places.setdefault(item.full_name, {}).setdefault(item.header, f"{page_of(item.header)}#{item.anchor}")
         self.rooms = {}  # for each room its headers with their items; "" stands for the headers outside of rooms
         for header in reader.headers:
             if items := [item for item in self.items if item.header == header]:
@@ -194,7 +197,9 @@ class Reference:
             if name[0].lower() != letter:
                 letter = name[0].lower()
                 lines += ["", f"**{letter.upper()}** "]
-            lines[-1] += f" {self.name(name, INDEX)}"
+            places = self.places[name]
+            lines[-1] += f" {self.name(name, INDEX)}" if len(places) == 1 else f" `{name}` (" + ", ".join(
+                f"[{header}]({relative(INDEX, place)})" for header, place in sorted(places.items())) + ")"
         return lines
 
     def room(self, room, headers):
@@ -207,7 +212,8 @@ class Reference:
         lines += ["| name | is |", "|---|---|"]
         for header, items in headers.items():
             for group in reference.groups(items):
-                names = ", ".join(self.name(name, page) for name in dict.fromkeys(item.full_name for item in group))
+                names = ", ".join(f"[`{name}`]({relative(page, self.places[name][header])})"
+                                  for name in dict.fromkeys(item.full_name for item in group))
                 said = next((item for item in group if item.doc), group[0])
                 brief = self.contract(said, page, said.scope, SENTENCE.match(cell(said.doc))[0])
                 lines.append(f"| {names} | {brief}<br>[{header}]({relative(page, page_of(header))}) |")
@@ -316,8 +322,14 @@ class Header:
         return []
 
     def example(self, item):
+        """Adds the example of the name. If other headers have overloads, an example that does not include this header
+        itself may use one of these, and is left out.
+        """
         if item.full_name in self.whole.examples:
             path, text = self.whole.examples[item.full_name]
+            if len(self.whole.places[item.full_name]) > 1 and \
+                    f"#include <distrib/{item.header}>" not in (self.whole.root / path).read_text():
+                return
             self.whole.links.wanted.add(path)
             link = relative(self.page, self.whole.links.page_of(path))
             self.lines += [f"**Example**, from [{path}]({link}):", "", *code([text])]

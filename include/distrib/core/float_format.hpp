@@ -10,7 +10,8 @@ namespace distrib {
 inline namespace v0 {
 
 /// Format in which float32 numbers are kept or sent: numbers on the wire (`Job::wire_format`), and the rows of a table
-/// (`TableInfo::kept_as`). All arithmetic on them is in float32. For the 16-bit formats see `core/half.hpp`.
+/// (`TableInfo::kept_as`). All arithmetic on them is in float32. Numbers are rounded to 16 bits to the nearest, ties to
+/// even (the rows of a table: at random), and NaN stays NaN.
 enum class FloatFormat : std::uint8_t {
   float32,  ///< 4 bytes, unchanged.
   bfloat16,  ///< 2 bytes: the range of float32, 8 significant bits.

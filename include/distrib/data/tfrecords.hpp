@@ -46,7 +46,7 @@ class TfRecordDataset : public DatasetSteps<TfRecordDataset<O, E, Ms...>> {
   using OpenOrder = std::conditional_t<O::repeats, O, RepeatedOrder<O>>;
   using Source = TfRecordSource<OpenOrder, E, Ms...>;
 
-  /// Opens remote files: see `remote_tfrecords.hpp`.
+  /// Opens remote files: see `data/remote_tfrecords.hpp`.
   using OpenFiles = std::function<RecordFiles(const RecordFilesOptions&, Error&)>;
 
   /// For `TfRecords::schema` and `RemoteTfRecords::schema`, which make it. `files`: opens remote files. Empty: the
