@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data that are in memory already: a type of your own gives a trainer its batches from a vector. No file is written.
-#include <distrib/core/crc32c.hpp>
+#include <distrib/core/sha256.hpp>
 #include <distrib/data/batch_source.hpp>
 #include <distrib/data/order/elements.hpp>
 #include <distrib/example/example_parser.hpp>
@@ -8,11 +8,11 @@
 #include <distrib/train/builder.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,10 +53,14 @@ class Points {
   auto in_order_batches() const -> std::uint64_t { return (records() + batch_size_ - 1) / batch_size_; }
   auto records() const -> std::uint64_t { return points_->size(); }
 
-  // A part of the job's text: a worker with other points is refused.
+  // A part of the job's text: a worker with other points is refused. The hash is that of the records, because the bytes
+  // of equal structs may differ: their padding, and pointers in them.
   auto describe() const -> std::string {
+    distrib::ExampleWriter writer{point_schema};
+    distrib::Sha256 hash;
+    for (const Point& point : *points_) hash.update(writer.write(point));
     return "points " + std::to_string(records()) + " batch " + std::to_string(batch_size_) + order_.describe() +
-           " checksum " + std::to_string(distrib::crc32c(std::as_bytes(std::span{*points_})));
+           " sha256 " + distrib::to_hex(hash.finish());
   }
 
  private:
