@@ -71,8 +71,9 @@ concept TablesFunction = !TableTask<Task> || requires(const Task& task) {
 ///
 /// - `using Example = ...`: one record of its data.
 /// - `make() const`: builds the module, and returns a `std::shared_ptr` of it, a holder (TORCH_MODULE), or a
-///   `torch::jit::Module` (include `libtorch/script_module.hpp`). Called once for each contribution that a process computes at a
-///   time, with LibTorch's random numbers beginning with the job's seed. Must build the same module each time.
+///   `torch::jit::Module` (include `libtorch/script_module.hpp`). Called once for each contribution that a process
+///   computes at a time, with LibTorch's random numbers beginning with the job's seed. Must build the same module each
+///   time.
 /// - `loss(Net& net, const Batch<Example>& batch) const`: returns a scalar, the mean loss of the batch.
 /// - optionally `evaluate(Net& net, const Batch<Example>& batch) const`: returns the `Metrics` of the batch. The module is
 ///   in evaluation mode, and no gradients are computed.
