@@ -11,6 +11,7 @@
 #include <distrib/train/impl/choose_updaters.ipp>
 #include <distrib/train/impl/clip_gradients.ipp>
 #include <distrib/train/impl/cluster_trainer.ipp>
+#include <distrib/train/impl/initial_values.ipp>
 #include <distrib/train/impl/make_cluster_job.ipp>
 #include <distrib/train/impl/make_local_job.ipp>
 #include <distrib/train/impl/metrics.ipp>
