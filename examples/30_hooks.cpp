@@ -35,7 +35,7 @@ struct Line {  // y = slope * x
   }
 };
 
-constexpr auto schema =
+constexpr auto point =
     distrib::schema<Line::Example>(distrib::feature("x", &Line::Example::x), distrib::feature("y", &Line::Example::y));
 const std::string out = "30_hooks.out";
 
@@ -48,11 +48,11 @@ struct Listener {  // TensorFlow's CheckpointSaverListener: hears of checkpoints
 
 auto main() -> int try {
   std::filesystem::create_directory(out);
-  distrib::ExampleWriter example{schema};
+  distrib::ExampleWriter example{point};
   distrib::RecordWriter writer{out + "/data.tfrecord"};
   for (float x = -1; x < 1; x += 1.0F / 64) writer.append(example.write({x, 2 * x}));
   writer.close();
-  const auto data = distrib::tfrecords(out + "/data.tfrecord").schema(schema).shuffle(1).batch(32);
+  const auto data = distrib::tfrecords(out + "/data.tfrecord").schema(point).shuffle(1).batch(32);
 
   const distrib::FinalOps slope{[](const distrib::NamedValues& values) { return values.read("slope").front(); }};
   const auto half_at_first = [](distrib::Step step, distrib::Rank) -> distrib::Feed {

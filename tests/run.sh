@@ -21,6 +21,8 @@
 #                               (PyTorch, 6 GB) only if it is named
 #        tests/run.sh torch [units]   the door to LibTorch, with Debian's libtorch-dev: its tests, then jobs of processes that
 #                               are killed; units: its tests alone
+#        tests/run.sh torch jobs [OPTION...]   of these the jobs, or some of them, as long and as often as told:
+#                               tests/libtorch/jobs.py names the options, as --only kills --kills 10 --steps 300
 #        tests/run.sh site      builds the documentation (docs/site.sh), then in headless Chromium: what the search finds,
 #                               and that each page fits on a phone
 #        tests/run.sh engines [NAME...]   jobs on real cluster managers, all of them or those of tests/engines that are
@@ -181,9 +183,9 @@ kills() {  # OPTION...
 torch_units() { build torch distrib_libtorch_tests && run_ctest torch; }
 
 # Says of each job which hash it has.
-torch_jobs() {
+torch_jobs() {  # OPTION...
   build torch distrib_torch || return
-  if ! tests/libtorch/jobs.py build/torch; then
+  if ! tests/libtorch/jobs.py build/torch "$@"; then
     failed=$((failed + 1))
     return 1
   fi
@@ -289,15 +291,10 @@ case ${1:-} in
     part "interop" interop "${scripts[@]}"
     ;;
   torch)
-    case ${2:-} in '' | units) ;; *) echo "error: torch takes units or nothing, not '$2'" >&2; exit 64 ;; esac
+    case ${2:-} in '' | units | jobs) ;; *) echo "error: torch takes units, jobs or nothing, not '$2'" >&2; exit 64 ;; esac
     ensure_packages build tests torch
-    if [ -n "${2:-}" ]; then
-      part "the door to LibTorch: units" torch_units
-    else
-      ensure_packages clang
-      part "the door to LibTorch: units" torch_units
-      part "the door to LibTorch: jobs" torch_jobs
-    fi
+    [ "${2:-}" = jobs ] || part "the door to LibTorch: units" torch_units
+    [ "${2:-}" = units ] || part "the door to LibTorch: jobs" torch_jobs "${@:3}"
     ;;
   site)
     ensure_packages site browser
@@ -316,7 +313,7 @@ case ${1:-} in
     for script in "${scripts[@]}"; do part "$script" engine "$script"; done
     ;;
   *)
-    sed -n '3,27s/^# //p' "$0" >&2
+    sed -n '3,29s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

@@ -5,6 +5,7 @@
 #include "fashion_net.hpp"
 
 #include <torch/data/dataloader.h>
+#include <torch/data/datasets/map.h>
 #include <torch/data/datasets/mnist.h>
 #include <torch/data/samplers/random.h>
 #include <torch/data/transforms/stack.h>

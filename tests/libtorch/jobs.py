@@ -3,10 +3,11 @@
 """Trains modules of LibTorch by real processes: the same bits for any number of threads, parameter servers, parts and
 shards, and after kills.
 
-usage: jobs.py BUILD [--steps N] [--kills N]
+usage: jobs.py BUILD [--steps N] [--kills N] [--only PART]
 
-BUILD: where distrib_torch was built. --steps: of each job (100). --kills: how many jobs are killed (3). Prints a line for
-each job, and ends with 1 if a hash differs.
+BUILD: where distrib_torch was built. --steps: of each job (100). --kills: how many jobs have a worker, a parameter server
+and the chief killed, one after the other (3). --only: shapes, kills or tables. Prints a line for each job, and ends with
+1 if a hash differs.
 """
 
 import argparse
@@ -86,24 +87,29 @@ class Jobs:
 
 
 def main():
-    parser = argparse.ArgumentParser(usage="jobs.py BUILD [--steps N] [--kills N]")
+    parser = argparse.ArgumentParser(usage="jobs.py BUILD [--steps N] [--kills N] [--only PART]")
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--kills", type=int, default=3)
+    parser.add_argument("--only", choices=["shapes", "kills", "tables"])
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         jobs = Jobs(options.build.resolve(), pathlib.Path(work))
         steps = ["--steps", str(options.steps), "--evaluate_every", str(options.steps), "--save_every", str(max(1, options.steps // 5))]
-        one = jobs.compare("cnn, one process", None, "torch_train", *steps)
-        jobs.compare("cnn, one process, one thread", one, "torch_train", *steps, under=["taskset", "-c", "0"])
-        for ps, cut in [(1, []), (2, ["--shards", "2"]), (3, ["--parts", "3", "--shards", "2"])]:
-            jobs.compare(f"cnn, {ps} ps {' '.join(cut)}", one, "torch_train", *steps, *cut, ps=ps)
-        for i in range(options.kills):
-            kills = VICTIMS[i % 3:] + VICTIMS[:i % 3]
-            jobs.compare(f"cnn, 2 ps, killed: {' '.join(kills)}", one, "torch_train", *steps, ps=2, kills=kills,
-                         steps=options.steps)
-        tables = jobs.compare("two towers, one process", None, "torch_recommend")
-        jobs.compare("two towers, 2 ps", tables, "torch_recommend", ps=2)
+        if options.only != "tables":
+            one = jobs.compare("cnn, one process", None, "torch_train", *steps)
+        if options.only in (None, "shapes"):
+            jobs.compare("cnn, one process, one thread", one, "torch_train", *steps, under=["taskset", "-c", "0"])
+            for ps, cut in [(1, []), (2, ["--shards", "2"]), (3, ["--parts", "3", "--shards", "2"])]:
+                jobs.compare(f"cnn, {ps} ps {' '.join(cut)}", one, "torch_train", *steps, *cut, ps=ps)
+        if options.only in (None, "kills"):
+            for i in range(options.kills):
+                kills = VICTIMS[i % 3:] + VICTIMS[:i % 3]
+                jobs.compare(f"cnn, 2 ps, killed: {' '.join(kills)}", one, "torch_train", *steps, ps=2, kills=kills,
+                             steps=options.steps)
+        if options.only in (None, "tables"):
+            tables = jobs.compare("two towers, one process", None, "torch_recommend")
+            jobs.compare("two towers, 2 ps", tables, "torch_recommend", ps=2)
     sys.exit(1 if jobs.failures else 0)
 
 

@@ -687,8 +687,24 @@ TEST_CASE("TorchModel: a checkpoint of this job starts another one", "[libtorch]
       trainer_of(PointTask<support::NormNet>{}, data.file).with_initial_checkpoint(first.result().checkpoint).build();
   CHECK(second.run() == 0);
   CHECK(second.result().metrics.find("mse").value_or(9) < first.result().metrics.find("mse").value_or(-9));
-  CHECK_THAT(
-      failure_of_training(
-          trainer_of(PointTask<support::LineNet>{}, data.file).with_initial_checkpoint(first.result().checkpoint)),
-      ContainsSubstring("own"));
+  const auto from_line =
+      trainer_of(PointTask<support::LineNet>{}, data.file).with_initial_checkpoint(first.result().checkpoint);
+  CHECK_THAT(failure_of_training(from_line), ContainsSubstring("own"));
+
+  // What a name leaves out begins with the values of make().
+  auto third = trainer_of(PointTask<support::NormNet>{}, data.file)
+                   .with_updater(distrib::Sgd{.learning_rate = 0})
+                   .with_seed(5)
+                   .with_initial_checkpoint(first.result().checkpoint, {.names = {{"", "last."}}})
+                   .with_hooks(distrib::SaveCheckpoint{.directory = data.directory / "third"})
+                   .build();
+  CHECK(third.run() == 0);
+  support::NormNet before, after;
+  torch::manual_seed(5);
+  support::NormNet made;
+  distrib::load(before, first.result().checkpoint);
+  distrib::load(after, third.result().checkpoint);
+  CHECK(torch::equal(after.first->weight, before.first->weight));
+  CHECK(torch::equal(after.last->weight, made.last->weight));
+  CHECK_FALSE(torch::equal(before.last->weight, made.last->weight));
 }

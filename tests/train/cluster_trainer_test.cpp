@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/train/cluster_trainer.hpp>
 
+#include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/checkpoint/formats/safetensors_writer.hpp>
 #include <distrib/optimizer/moving_average.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
@@ -18,6 +20,7 @@
 #include "train/asked_model.hpp"
 #include "train/line_job.hpp"
 #include "train/loopback_cluster.hpp"
+#include "train/own_values_model.hpp"
 #include "train/runtime_models.hpp"
 #include "train/table_model.hpp"
 
@@ -396,6 +399,54 @@ TEST_CASE("ClusterTrainer: averages of checkpoints are measured as in one proces
                         .with_hooks(StopAtStep{steps}, Evaluate{line_model::write(data.path()).batch(10), 0, true})
                         .build(pool, flags_of("worker", 0, "127.0.0.1:9")),
                     ContainsSubstring("SaveCheckpoint: there are no averages to measure"));
+}
+
+TEST_CASE(
+    "ClusterTrainer: with an initial checkpoint that lacks some, the model's own values and those of the checkpoint",
+    "[train]") {
+  const support::TempDirectory data;
+  const auto dataset = line_model::write(data.path());
+  const float bias = 7;
+  save_safetensors(data / "bias.safetensors",
+                   std::vector<NamedTensor>{{"bias", DType::float32, {}, std::as_bytes(std::span{&bias, 1})}});
+  const auto builder = [&](const std::string& out, std::uint32_t shards) {
+    return train(OwnValuesModel{})
+        .with_data(dataset.shuffle(3).batch(10))
+        .with_updater(Momentum{.learning_rate = 0.1F, .momentum = 0.5F})
+        .with_moving_average({.decay = 0.5F})  // begins as the values
+        .with_partitioner(FixedShardsPartitioner{2})
+        .with_local_mode({.workers = 2, .shards = shards})
+        .with_initial_checkpoint(data / "bias.safetensors", {.allow_missing = true})
+        .with_hooks(StopAtStep{2}, SaveCheckpoint{.directory = data / out, .every_steps = 1});
+  };
+  // By hand, from the weights 0.25, -0.75 and the bias 7: the gradient of the first step.
+  auto local = builder("local", 1).build();
+  CHECK(local.run() == 0);
+  const auto source = dataset.shuffle(3).batch(10).open();
+  std::array<double, 3> mean{};
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    Batch<LineModel::Example> batch;
+    source.fill(i, batch);
+    for (std::size_t k = 0; k < batch.size(); ++k) {
+      const LineModel::Example one = batch[k];
+      const double error = 0.25 * double{one.x[0]} - 0.75 * double{one.x[1]} + 7 - double{one.y};
+      for (std::size_t j = 0; j < 2; ++j) mean[j] += 2 * error * double{one.x[j]} / 20;
+      mean[2] += 2 * error / 20;
+    }
+  }
+  const auto saved = BundleReader::open(data / "local/model.ckpt-1");
+  const auto read = [&](const std::string& name, const Shape& shape) {
+    std::vector<float> values(static_cast<std::size_t>(shape.elements()));
+    saved.read(name, Slice::whole(shape), std::as_writable_bytes(std::span{values}));
+    return values;
+  };
+  CHECK(read("weights", {2})[0] == Approx(0.25 - 0.1 * mean[0]));
+  CHECK(read("weights", {2})[1] == Approx(-0.75 - 0.1 * mean[1]));
+  CHECK(read("bias", {})[0] == Approx(7 - 0.1 * mean[2]));
+  CHECK(read("bias/ExponentialMovingAverage", {})[0] == Approx(7 - 0.05 * mean[2]));
+  CHECK(read("weights/ExponentialMovingAverage", {2})[0] == Approx(0.25 - 0.05 * mean[0]));
+  const TrainingResult result = loopback_cluster::run(builder("cluster", 2), 2, 2);
+  CHECK(result.parameters_sha256 == local.result().parameters_sha256);
 }
 
 namespace {

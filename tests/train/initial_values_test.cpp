@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/train/initial_values.hpp>
 
+#include <distrib/checkpoint/formats/safetensors_writer.hpp>
+
 #include "support/catch.hpp"
+#include "support/temp_directory.hpp"
 #include "train/own_values_model.hpp"
 #include "train/runtime_models.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace distrib;
 
@@ -97,8 +103,7 @@ TEST_CASE("make_initial_values: the error names the variable or table whose valu
   Job both = job_of(OwnValuesModel{});
   both.initial_checkpoint = "/saved/model.ckpt-1";
   both.initial_allow_missing = true;
-  CHECK_THROWS_WITH(make_initial_values(OwnValuesModel{}, both),
-                    ContainsSubstring("weights, with checkpoint /saved/model.ckpt-1: "));
+  CHECK_THROWS_WITH(make_initial_values(OwnValuesModel{}, both), ContainsSubstring("/saved/model.ckpt-1"));
   Job rows = job_of(OwnRows{});
   CHECK_THROWS_WITH(make_initial_values(OwnRows{}, rows),
                     ContainsSubstring("table users: a CustomInitializer is possible only for a Variable"));
@@ -112,6 +117,41 @@ TEST_CASE("make_initial_values: a checkpoint that has every variable replaces th
   CHECK(make_initial_values(Throws{}, job).empty());
   CHECK(job.initial_blocks.empty());
   for (const auto& variable : job.variables) CHECK(!variable.initializer.is_custom());
+}
+
+TEST_CASE("make_initial_values: what a checkpoint lacks, or a name leaves out, begins with the model's values",
+          "[train]") {
+  const support::TempDirectory directory;
+  const std::vector<float> weights{5, 6}, bias{7};
+  const auto saved = [&](const std::string& name, bool with_weights) {
+    std::vector<NamedTensor> tensors{{"bias", DType::float32, {}, std::as_bytes(std::span{bias})}};
+    if (with_weights) tensors.push_back({"weights", DType::float32, {2}, std::as_bytes(std::span{weights})});
+    save_safetensors(directory / name, tensors);
+    return std::string{directory / name};
+  };
+  const auto job_from = [&](const std::string& checkpoint, bool allow_missing, std::vector<InitialName> names = {}) {
+    Job job = job_of(OwnValuesModel{});
+    job.initial_checkpoint = checkpoint;
+    job.initial_allow_missing = allow_missing;
+    job.initial_names = std::move(names);
+    return job;
+  };
+  const std::string some = saved("some.safetensors", false), all = saved("all.safetensors", true);
+  for (const bool left_out : {false, true}) {
+    Job job = left_out ? job_from(all, false, {{"", "weights"}}) : job_from(some, true);
+    const std::vector<SharedBuffer> blocks = make_initial_values(OwnValuesModel{}, job);
+    REQUIRE(blocks.size() == 2);
+    CHECK(blocks[0]->as<float>()[0] == -0.75F);
+    CHECK(blocks[1]->as<float>()[0] == 0.25F);
+    CHECK(blocks[1]->as<float>()[16] == 7);
+    CHECK(job.initial_blocks == std::vector{sha256(blocks[0]->bytes()), sha256(blocks[1]->bytes())});
+    for (const auto& variable : job.variables) CHECK(variable.initializer.is_custom());
+  }
+  Job job = job_from(all, true);
+  CHECK(make_initial_values(Throws{}, job).empty());  // nothing is lacking: the model is not asked
+  for (const auto& variable : job.variables) CHECK(!variable.initializer.is_custom());
+  Job wrong = job_from(some, false, {{"", "weights"}, {"other", "bias"}});
+  CHECK_THROWS_WITH(make_initial_values(OwnValuesModel{}, wrong), ContainsSubstring("it lacks other"));
 }
 
 TEST_CASE("make_initial_values: the seed of the job decides, and another seed gives another job", "[train]") {

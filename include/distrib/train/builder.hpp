@@ -256,7 +256,7 @@ class TrainerBuilder {
   /// Variables that the checkpoint does not have: training is refused with `ps_errc::not_in_checkpoint`; the text names
   /// them and the most similar names in the checkpoint. Either map them with `options.names`, which can also say that a
   /// variable is not taken from the checkpoint, or set `options.allow_missing`: then they start from their
-  /// initializers. Damaged values, and values of another type or shape, are refused too.
+  /// initializers, those with a `CustomInitializer` with the values of the model. Damaged values, and values of another type or shape, are refused too.
   ///
   /// Errors: `build` throws `train_errc::no_such_variable` if an entry of `options.names` matches no variable or table,
   /// and `train_errc::bad_initial_name` if an entry is malformed or two entries are for the same name.

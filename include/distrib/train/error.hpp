@@ -19,7 +19,7 @@ enum class train_errc {
   too_few_workers, ///< A consistency has more `replicas_to_aggregate` than there are workers, so no step would ever be complete. Aggregate at most as many as there are workers, or start more workers.
   no_replicas,     ///< The job cannot have this number of replicas of each shard: it must be 1, or 2 in a synchronous job without backup workers and with at least 2 parameter servers. Use `BulkSynchronousParallel{}`, or start more servers.
   no_initial_values, ///< A variable has a `CustomInitializer`, but the model does not provide values. Add `void initial_values(distrib::InitialValues<Variables>&, std::uint64_t seed) const` to the model; it may leave out the seed.
-  unsupported_initial_values, ///< An Embedding has a `CustomInitializer`, or a variable has one together with an initial checkpoint that may lack variables. Give the Embedding another initializer; leave `allow_missing` out, or read the file in `initial_values()` of the model.
+  unsupported_initial_values, ///< An Embedding has a `CustomInitializer`. Give it another initializer, or begin with a checkpoint that has its rows.
   bad_initial_name, ///< An entry of `InitialCheckpointOptions::names` has none of the allowed forms, or two entries are for the same name. Write two names, or two prefixes that end with '/'.
   bad_embedding,    ///< An Embedding has `min_count` 0; or it has `rows`, and so all rows from the start, but also a `min_count` other than 1 or an `evict_after`. Leave `rows` out, or `min_count` and `evict_after`.
   bad_accumulation, ///< `with_gradient_accumulation` has 0 batches, or more than 4096. Use a number between; 1 is the default.
@@ -55,9 +55,7 @@ inline constexpr ErrorText train_texts[] = {
     {train_errc::no_initial_values, failure::invalid_argument,
      "the variable has a CustomInitializer, but the model provides no values: add initial_values() to the model"},
     {train_errc::unsupported_initial_values, failure::unsupported,
-     "a CustomInitializer is possible only for a Variable, and not beside an initial checkpoint that may lack "
-     "variables: "
-     "give the Embedding another initializer, or leave allow_missing out"},
+     "a CustomInitializer is possible only for a Variable: give the Embedding another initializer"},
     {train_errc::bad_initial_name, failure::invalid_argument,
      "this entry is not allowed: give two names, or two prefixes that end with '/' or '.', or \"\" as the name in the "
      "checkpoint, and each name of the job only once"},

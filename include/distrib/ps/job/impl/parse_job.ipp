@@ -128,11 +128,9 @@ DISTRIB_DECL void read_parts(JobLines& lines, Job& job, std::size_t number) {
   } while (rows < shape[axis]);
 }
 
-// SHA-256 of contribution 0, one line for each shard. The lines exist if a variable has custom initial values; a job
-// with these cannot have an initial checkpoint.
+// SHA-256 of contribution 0, one line for each shard. The lines exist if a variable has custom initial values.
 DISTRIB_DECL void read_initial_blocks(JobLines& lines, Job& job) {
   if (std::ranges::none_of(job.variables, [](const VariableInfo& v) { return v.initializer.is_custom(); })) return;
-  if (!job.initial_checkpoint.empty()) return lines.fail("custom initial values beside an initial checkpoint");
   for (std::uint32_t shard = 0; shard < job.shards() && !lines.failed(); ++shard)
     if (const auto digest = parse_sha256(lines.take("initial_block"))) job.initial_blocks.push_back(*digest);
     else lines.fail();
