@@ -18,7 +18,9 @@ class Dice {
  public:
   explicit Dice(std::uint64_t seed) noexcept : state_{seed * 0xbf58476d1ce4e5b9U + 1} {}
 
-  [[nodiscard]] auto next() noexcept -> std::uint64_t { return distrib::detail::mix_bits(state_ += 0x9e3779b97f4a7c15U); }
+  [[nodiscard]] auto next() noexcept -> std::uint64_t {
+    return distrib::detail::mix_bits(state_ += 0x9e3779b97f4a7c15U);
+  }
 
   /// Returns a number from 0 to n - 1; n > 0.
   [[nodiscard]] auto below(std::uint64_t n) noexcept -> std::uint64_t { return next() % n; }
