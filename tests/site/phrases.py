@@ -20,7 +20,7 @@ PHRASES = {
     "in-memory": "guide/data_pipelines.html",
     "data in memory": "guide/data_pipelines.html",
     "write tfrecord": "guide/data_pipelines.html",
-    "logging": "guide/your_own_policies.html",
+    "logging": "reference/train/hooks/logging_tensor.html",
     "parameter server dies": "guide/failures.html",
     "worker dies": "guide/failures.html",
     "epoch": "guide/data_pipelines.html",
