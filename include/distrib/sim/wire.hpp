@@ -93,7 +93,6 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
     std::vector<std::byte> arrived;  // at this end; the core has read the first `read` bytes; empty if it has read all
     std::size_t read = 0;
     bool writing = false;
-    bool closed = false;  // by this end
     Instant last_arrival{};  // of what was sent to this end
     std::optional<Instant> alarm;
   };
@@ -108,7 +107,7 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
     if (end.core == nullptr) return;
     write(end, other);
     set_alarm(end, other);
-    if (end.core->finished() && !end.writing && !std::exchange(end.closed, true)) detach(end, other);
+    if (end.core->finished() && !end.writing) detach(end, other);
   }
 
   template <class Core, class Other>
@@ -194,7 +193,6 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
   void detach(End<Core>& end, End<Other>& other) {
     if (end.core == nullptr) return;
     end.core = nullptr;
-    end.closed = true;
     if (other.core == nullptr) return;
     other.last_arrival = std::max(other.last_arrival, scheduler_.now() + latency());
     scheduler_.at(std::max(other.last_arrival, stalled_until_),
