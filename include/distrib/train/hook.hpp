@@ -65,9 +65,10 @@ template <class H> inline constexpr bool is_setting = requires { typename H::Set
 /// - `on_phase(const PhaseMeasured&)`: the task has spent time on something. Measured only if a hook has this member.
 /// - `on_end(const JobEnd&)`: a run is over.
 ///
-/// The results of these members are ignored. In a cluster the chief's hooks receive all of them except
-/// `on_saving`, the hooks of other workers `on_contribution`, `on_phase` and `on_event`, and the hooks of parameter
-/// servers `on_phase` and `on_event`.
+/// The results of these members are ignored. In a cluster the chief's hooks receive all of them except `on_saving`, the
+/// hooks of other workers `on_contribution`, `on_phase` and `on_event`, and the hooks of parameter servers `on_phase` and
+/// `on_event`.
+///
 /// The settings (`StopAtStep`, `SaveCheckpoint`, `Evaluate`, `FeedFn`, `GlobalStepWaiter`), which have a member type
 /// `Setting`, are also hooks.
 ///
