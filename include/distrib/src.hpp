@@ -31,4 +31,5 @@
 #include <distrib/sharding/src.hpp>
 #include <distrib/summary/src.hpp>
 #include <distrib/tensor/src.hpp>
+#include <distrib/train/hooks/src.hpp>
 #include <distrib/train/src.hpp>

@@ -18,7 +18,7 @@ auto all_groups() -> std::map<std::string_view, Group> {
   std::map<std::string_view, Group> groups;
   for (const auto& family :
        {record_groups(), example_groups(), data_groups(), cluster_groups(), resolver_groups(), placement_groups(),
-        file_groups(), optimizer_groups(), embedding_groups(), accumulator_groups(), spark_groups()})
+        file_groups(), optimizer_groups(), embedding_groups(), accumulator_groups(), hook_groups(), spark_groups()})
     for (const Group& group : family) groups.emplace(group.name, group);
   return groups;
 }

@@ -48,6 +48,7 @@ struct Group {
 [[nodiscard]] auto optimizer_groups() -> std::vector<Group>;
 [[nodiscard]] auto embedding_groups() -> std::vector<Group>;
 [[nodiscard]] auto accumulator_groups() -> std::vector<Group>;
+[[nodiscard]] auto hook_groups() -> std::vector<Group>;
 [[nodiscard]] auto spark_groups() -> std::vector<Group>;
 
 /// Returns the answer to a question of any group: its `output`. Throws for nothing that the question may contain.

@@ -4,7 +4,7 @@
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/ps/job/error.hpp>
-#include <distrib/train/write_summaries.hpp>
+#include <distrib/train/hooks/write_summaries.hpp>
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"

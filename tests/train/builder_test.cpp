@@ -392,5 +392,5 @@ TEST_CASE("build: the trainer has the role that the flags give", "[train]") {
   CHECK_NOTHROW(builder.build(pool, distrib::ClusterFlags::parse(4, task)));
   distrib::ClusterFlags evaluator = distrib::ClusterFlags::parse(4, task);
   evaluator.job_name = "evaluator";
-  CHECK_THROWS_WITH(builder.build(pool, evaluator), ContainsSubstring("the chief evaluates"));
+  CHECK_THROWS_WITH(builder.build(pool, evaluator).run(), ContainsSubstring("needs the hooks Evaluate"));
 }

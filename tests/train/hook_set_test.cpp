@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -18,6 +19,9 @@ struct Steps {
 struct Everything {
   std::string* heard;
   void on_start(const distrib::JobStart&) { *heard += "start "; }
+  void on_contribution(const distrib::ContributionMade&) { *heard += "contribution "; }
+  void on_saving(const distrib::CheckpointBegun&) { *heard += "saving "; }
+  void on_phase(const distrib::PhaseMeasured&) { *heard += "phase "; }
   void on_step(const distrib::StepDone&) { *heard += "step "; }
   void on_saved(const distrib::CheckpointSaved&) { *heard += "saved "; }
   void on_evaluated(const distrib::Evaluated&) { *heard += "evaluated "; }
@@ -34,7 +38,35 @@ struct Reporter {
     return distrib::Event{distrib::Event::Kind::no_room, {}, {}, {}, "told"};
   }
 };
+/// Asks for a checkpoint, and to stop, at step 2.
+struct Asker {
+  std::string reason, asked = {};
+  bool wants = false;
+  void on_step(const distrib::StepDone& event) {
+    wants = event.step == 2;
+    if (wants) asked = reason;
+  }
+  auto stop_reason() const -> std::string { return asked; }
+  auto wants_checkpoint() -> bool { return std::exchange(wants, false); }
+};
+struct Watcher {
+  void on_phase(const distrib::PhaseMeasured&) {}
+};
 }  // namespace
+
+TEST_CASE("HookSet: what hooks ask for", "[train]") {
+  distrib::HookSet hooks{std::tuple{Asker{""}, Asker{"first"}, Asker{"second"}}};
+  hooks.tell(distrib::StepDone{1, 0, 1});
+  CHECK(hooks.stop_reason().empty());
+  CHECK_FALSE(hooks.wants_checkpoint());
+  hooks.tell(distrib::StepDone{2, 0, 1});
+  CHECK(hooks.stop_reason() == "first");
+  CHECK(hooks.wants_checkpoint());
+  CHECK_FALSE(hooks.wants_checkpoint());  // all three were asked
+  CHECK_FALSE(distrib::HookSet{std::tuple{}}.wants_checkpoint());
+  CHECK_FALSE(hooks.hears_phases());
+  CHECK(distrib::HookSet{std::tuple{Asker{""}, Watcher{}}}.hears_phases());
+}
 
 TEST_CASE("HookSet: the report of a hook goes to all hooks", "[train]") {
   std::string before;
@@ -50,11 +82,14 @@ TEST_CASE("HookSet: each hook receives the events for which it has members", "[t
   std::string all;
   distrib::HookSet hooks{std::tuple{distrib::StopAtStep{3}, Steps{&steps}, Everything{&all}}};
   hooks.tell(distrib::JobStart{});
+  hooks.tell(distrib::ContributionMade{});
   hooks.tell(distrib::StepDone{7, 0.5F, 64});
+  hooks.tell(distrib::CheckpointBegun{});
   hooks.tell(distrib::CheckpointSaved{});
+  hooks.tell(distrib::PhaseMeasured{});
   hooks.tell(distrib::Evaluated{});
   hooks.tell(distrib::Event{});
   hooks.tell(distrib::JobEnd{});
   CHECK(steps == std::vector<distrib::Step>{7});
-  CHECK(all == "start step saved evaluated event end ");
+  CHECK(all == "start contribution step saving saved phase evaluated event end ");
 }

@@ -2,7 +2,7 @@
 #include <distrib/train/writer_locks.hpp>
 
 #include <distrib/ps/job/error.hpp>
-#include <distrib/train/write_summaries.hpp>
+#include <distrib/train/hooks/write_summaries.hpp>
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
@@ -133,4 +133,16 @@ TEST_CASE("WriterLocks: without lock support no job is refused, and a job withou
   CHECK(lock_refusal([&](auto& l) {
           l.hold_local(line_job::builder(line_model::write(data.path())).plan(), 0ms);
         }).empty());
+}
+
+TEST_CASE("WriterLocks: an evaluator writes beside the chief, but not beside another evaluator", "[train]") {
+  const support::TempDirectory data;
+  const support::TempDirectory out;
+  const TrainingPlan plan = locked_plan(data, "", out.path().string());
+  WriterLocks chief;
+  chief.hold_chief(plan, "chief", 0ms);
+  WriterLocks evaluator;
+  evaluator.hold_evaluator(plan, "/job:evaluator/task:0", 0ms);
+  CHECK_THAT(lock_refusal([&](WriterLocks& locks) { locks.hold_evaluator(plan, "another", 0ms); }),
+             ContainsSubstring("another in " + out.path().string()));
 }

@@ -6,6 +6,7 @@
 #include "records.hpp"
 #include "render.hpp"
 #include "status.hpp"
+#include "trace.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -89,6 +90,18 @@ int main(int argc, char** argv) try {
       ->capture_default_str();
   status->add_option("--secret", asked.secret_file, "File with the shared secret of the cluster, if it has one");
 
+  tools::TraceOptions traces;
+  CLI::App* trace = app.add_subcommand("trace", "Works on the traces that the hook Profiler writes.");
+  trace->require_subcommand(1);
+  CLI::App* merge =
+      trace->add_subcommand("merge",
+                            "Makes one trace of those of the processes of a job, aligned at their steps,\n"
+                            "because clocks differ. Open it in chrome://tracing or Perfetto.");
+  merge->add_option("OUT", traces.out, "The file to write")->required();
+  merge->add_option("FILE", traces.files, "The trace of a process")->required();
+  merge->add_flag("--force", traces.force, "Replace OUT if it exists");
+  merge->footer("Example: distrib trace merge job.json out/traces/trace-*.json");
+
   // Only for the list in --help: the script reads the arguments itself.
   app.add_subcommand("render",
                      "Renders a Jinja2 template to a file for a cluster manager.\n"
@@ -107,6 +120,7 @@ int main(int argc, char** argv) try {
   }
   if (events->parsed()) return tools::events(curves);
   if (status->parsed()) return tools::status(asked);
+  if (merge->parsed()) return tools::merge_traces(traces);
   if (!launch->parsed()) return code;
 
   if (options.ps == 0)

@@ -34,7 +34,7 @@ enum class variables_errc {
   unknown_name,    ///< The list has no variable or table of this name. Use one of the names in the text.
   other_element,   ///< A view was asked for with another element type than the variable has. Name the right one: `get<std::int64_t>(values, "seen")`.
   no_table,        ///< The name is that of a variable, but only a table has lookups and an index. Use the name of a table.
-  no_variable,     ///< The name is that of a table, whose rows get their initial values from its initializer. Use the name of a variable.
+  no_variable,     ///< The name is that of a table, but only a variable has initial values of its own and can be read whole. Use the name of a variable.
 };
 // clang-format on
 
@@ -63,7 +63,7 @@ inline constexpr ErrorText variables_texts[] = {
     {variables_errc::no_table, failure::mismatch,
      "this is a variable; only a table has lookups and an index: use the name of a table"},
     {variables_errc::no_variable, failure::mismatch,
-     "this is a table, whose rows get their initial values from its initializer: use the name of a variable"},
+     "this is a table; only a variable has initial values of its own and can be read whole: use the name of a variable"},
 };
 
 /// Returns the category "distrib.variables".

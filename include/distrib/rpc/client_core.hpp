@@ -124,6 +124,8 @@ class ClientCore {
   void lost(const std::error_code& reason) {
     give_up({rpc_errc::lost, reason ? reason.message() : "closed by the peer"});
   }
+  /// True if a part of a frame has arrived, and the rest has not.
+  [[nodiscard]] auto receives() const noexcept -> bool { return reader_.in_frame(); }
   [[nodiscard]] auto finished() const -> bool { return reason_ || (closing_ && slots_.used() == 0); }
 
   /// Returns why the connection has ended; empty while it has not ended, and if it ended as planned: after `close`,

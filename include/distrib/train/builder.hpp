@@ -219,6 +219,15 @@ class TrainerBuilder {
   template <class... Hs>
     requires(Hook<Hs> && ...)
   [[nodiscard]] auto with_hooks(Hs... hooks) const {
+    constexpr bool stop_right = ((detail::may_stop<Hs> || !detail::has_stop_reason<Hs>) && ...);
+    constexpr bool wants_right = ((detail::asks_for_checkpoints<Hs> || !detail::has_wants_checkpoint<Hs>) && ...);
+    constexpr bool report_right = ((detail::reports<Hs> || !detail::has_report<Hs>) && ...);
+    constexpr bool directory_right = ((detail::writes_files<Hs> || !detail::has_written_directory<Hs>) && ...);
+    static_assert(stop_right, "distrib: stop_reason() of a hook must be: auto stop_reason() const -> std::string");
+    static_assert(wants_right, "distrib: wants_checkpoint() of a hook must be: auto wants_checkpoint() -> bool");
+    static_assert(report_right, "distrib: report() of a hook must be: auto report() -> std::optional<distrib::Event>");
+    static_assert(directory_right,
+                  "distrib: written_directory() of a hook must be: auto written_directory() const -> std::string");
     return copied(recipe_.with_hooks(std::move(hooks)...));
   }
   template <class... Hs>
@@ -226,8 +235,9 @@ class TrainerBuilder {
     constexpr bool fit = (Hook<Hs> && ...);
     static_assert(fit,
                   "distrib: with_hooks: a Hook needs on_start(const JobStart&), on_step(const StepDone&), "
-                  "on_saved(const CheckpointSaved&), on_evaluated(const Evaluated&), on_event(const Event&) or "
-                  "on_end(const JobEnd&)");
+                  "on_contribution(const ContributionMade&), on_saving(const CheckpointBegun&), on_saved(const "
+                  "CheckpointSaved&), on_evaluated(const Evaluated&), on_event(const Event&), on_phase(const "
+                  "PhaseMeasured&) or on_end(const JobEnd&)");
     return {};
   }
 
@@ -353,8 +363,7 @@ class TrainerBuilder {
 
   /// Returns a trainer for the role that the flags give: one program serves for all roles. Without a job name the whole
   /// job runs in this process, as with `build(pool)`. For a parameter server nothing is asked of the model, neither
-  /// here nor in `run()`, unless a job names an updater that only the model has. Throws as `build()`, and
-  /// `train_errc::no_evaluator` if the flags say that this is an evaluator.
+  /// here nor in `run()`, unless a job names an updater that only the model has. Throws as `build()`.
   [[nodiscard]] auto build(IoPool& pool, const ClusterFlags& flags) const { return make<ClusterTrainer>(pool, flags); }
 
   /// Returns the plan that trainers hold: all the roles, without the user's types. `sim::run` takes a plan, too. Asks
@@ -365,7 +374,9 @@ class TrainerBuilder {
     static_assert(has_data,
                   "distrib: build: the trainer has no data; call with_data(tfrecords(...).schema(...).batch(n))");
     constexpr bool once = detail::each_setting_once<decltype(R::hooks)>;
-    static_assert(once, "distrib: build: each of StopAtStep, SaveCheckpoint and Evaluate may be given only once");
+    static_assert(
+        once,
+        "distrib: build: each of StopAtStep, SaveCheckpoint, Evaluate and GlobalStepWaiter may be given only once");
     static_assert(
         measurable,
         "distrib: for the hook Evaluate{}, a model needs: auto evaluate(const distrib::Batch<Example>&, const "

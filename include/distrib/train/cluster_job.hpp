@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/event.hpp>
 #include <distrib/net/asio.hpp>
+#include <distrib/ps/job/phase.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/worker/worker_client_options.hpp>
@@ -17,7 +18,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// What a worker of a cluster calls: the functions that do its work, and the functions that receive its reports. All
-/// must be set. All are called on the thread of `ClusterJob::run()`, and an exception from one ends the job.
+/// but `measured` must be set. All are called on the thread of `ClusterJob::run()`, and an exception from one ends the job.
 struct ClusterJobCallbacks {
   /// Computes the contribution of `step`: reads one block of values per shard, writes one block of gradients per shard,
   /// returns the loss.
@@ -39,6 +40,8 @@ struct ClusterJobCallbacks {
   std::function<void(Step step)> saved;
   /// Receives every other event, such as a lost connection.
   std::function<void(const Event& event)> told;
+  /// Receives what this rank does, when it has done it. May be empty: then nothing is measured.
+  PhaseObserver measured = {};
 };
 
 /// One worker of a cluster. A thread of its own does the I/O with the parameter servers; contributions are computed on

@@ -28,6 +28,8 @@ struct ClusterMode {
   /// The interval between cuts is chosen so that the contributions of a worker between two cuts fit into half of it; at
   /// least 1 step.
   std::size_t replay_budget_bytes = std::size_t{256} << 20;
+  /// How long a task `evaluator` waits for a new checkpoint; then it ends with code 1.
+  std::chrono::milliseconds evaluator_patience{3'600'000};
   /// Address at which a parameter server shows its metrics, see `ServerOptions::metrics`. Empty: it shows none.
   std::optional<Address> metrics = std::nullopt;
   /// A secret that all tasks of the job share, so that no other process can join it: `SharedSecret::of_job()` if the

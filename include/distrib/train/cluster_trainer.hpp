@@ -5,6 +5,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/train/evaluator.hpp>
 #include <distrib/train/events.hpp>
 #include <distrib/train/trainer.hpp>
 #include <distrib/train/training_plan.hpp>
@@ -15,18 +16,17 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Trains a plan in the role that the flags give: a parameter server, a worker, or, without a job name, the whole job
-/// in this process. Made by `train(model)....build(pool, flags)`.
+/// Trains a plan in the role that the flags give: a parameter server, a worker, an evaluator, or, without a job name, the
+/// whole job in this process. Made by `train(model)....build(pool, flags)`.
 ///
-/// The chief (worker 0, or the task "chief" if the cluster has one) evaluates, and its hooks receive every event. The
-/// hooks of all other tasks receive `on_event` only.
+/// The chief (worker 0, or the task "chief" if the cluster has one) evaluates, unless `Evaluate::by_evaluator` says
+/// otherwise. What the hooks of each task receive: see `Hook` and `Evaluator`.
 ///
 /// Threads: one at a time. `run()` blocks its thread, and handles SIGINT and SIGTERM meanwhile.
 class ClusterTrainer {
  public:
-  /// `pool` must outlive the trainer. Throws `train_errc::no_evaluator` if the flags say that this is an evaluator,
-  /// and, unless this is a parameter server, what `TrainingPlan::check` throws. A parameter server asks nothing of the
-  /// model.
+  /// `pool` must outlive the trainer. Throws, unless this is a parameter server, what `TrainingPlan::check` throws. A
+  /// parameter server asks nothing of the model.
   DISTRIB_DECL ClusterTrainer(TrainingPlan plan, IoPool& pool, ClusterFlags flags);
   ClusterTrainer(ClusterTrainer&&) = default;
   DISTRIB_DECL ~ClusterTrainer();
@@ -43,7 +43,7 @@ class ClusterTrainer {
 
   /// Returns the result of the last `run()`.
   [[nodiscard]] auto result() const noexcept -> const TrainingResult& {
-    return local_ ? local_->result() : report_.result();
+    return local_ ? local_->result() : evaluator_ ? evaluator_->result() : report_.result();
   }
 
  private:
@@ -55,6 +55,7 @@ class ClusterTrainer {
   IoPool& pool_;
   ClusterFlags flags_;
   std::optional<Trainer> local_;  // runs the job if there is no job name
+  std::optional<Evaluator> evaluator_;  // if this task is one
   TrainingReport report_;
 };
 

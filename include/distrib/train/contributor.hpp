@@ -19,6 +19,7 @@
 #include <distrib/train/accumulate_gradients.hpp>
 #include <distrib/train/any_model.hpp>
 #include <distrib/train/clip_gradients.hpp>
+#include <distrib/train/feed_fn.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/model_updaters.hpp>
 
@@ -42,15 +43,20 @@ inline namespace v0 {
 /// need, asks it for the gradients, and divides their mean into the blocks of the shards.
 ///
 /// Threads: several at once, but only one for each rank: each rank has its own scratch memory. Lifetime: `model`,
-/// `source`, `job` and `layouts` must outlive it.
+/// `source`, `job` and `layouts` must outlive it. `feeds`: extra input of the model, see `FeedFn`.
 template <Model M, class Source> class Contributor final : public AnyContributor {
   using Variables = typename M::Variables;
 
  public:
-  /// `of_model`: the updaters that the model brings.
+  /// `of_model`: the updaters that the model brings. `feeds`: extra input of the model, see `FeedFn`.
   Contributor(const M& model, const Source& source, const Job& job, std::span<const ShardLayout> layouts,
-              const ModelUpdaters& of_model = {})
-      : model_{model}, source_{source}, job_{job}, layouts_{layouts}, not_clipped_{updated_by_model(job, of_model)} {
+              const ModelUpdaters& of_model = {}, std::vector<FeedFn> feeds = {})
+      : model_{model},
+        source_{source},
+        job_{job},
+        layouts_{layouts},
+        not_clipped_{updated_by_model(job, of_model)},
+        feeds_{std::move(feeds)} {
     const RuntimeVariables variables{job.variables, job.tables};
     for (std::uint32_t rank = 0; rank < job.ranks; ++rank)
       ranks_.push_back(std::make_unique<OfRank>(variables, job, layouts));
@@ -183,6 +189,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     std::vector<Ahead> aheads;
     Values<Variables> values;
     Gradients<Variables> gradients;
+    Feed feed;  // of the contribution
     float norm = std::numeric_limits<float>::quiet_NaN();  // of the last gradient, see `clip_gradients`
     std::optional<Gradients<Variables>> more;  // of one batch, while `gradients` is the sum of the batches before it
   };
@@ -219,6 +226,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
 
   // Leaves the mean of the gradients of all batches in `mine.gradients`. Returns the mean loss.
   auto mean_gradients(OfRank& mine, const Ahead& ahead, Step step, Rank rank) const -> float {
+    mine.feed = detail::feed_of(feeds_, step, rank);
     mine.gradients.zero();
     float loss = gradients_of(mine, mine.gradients, ahead, 0, step, rank);
     if (!mine.more) return loss;
@@ -241,7 +249,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     }
     try {
       return model_.gradients(ahead.batches[number], std::as_const(mine.values), gradients,
-                              StepContext{step, rank, job_.ranks, job_.seed, number});
+                              StepContext{step, rank, job_.ranks, job_.seed, number, &mine.feed});
     } catch (const std::exception& error) {
       std::throw_with_nested(std::runtime_error("step " + std::to_string(step) + " of worker " + std::to_string(rank) +
                                                 " (batch " + std::to_string(first_batch(step, rank) + number) +
@@ -254,6 +262,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   const Job& job_;
   std::span<const ShardLayout> layouts_;
   std::vector<bool> not_clipped_;  // see `updated_by_model`
+  std::vector<FeedFn> feeds_;
   std::vector<std::unique_ptr<OfRank>> ranks_;
 };
 

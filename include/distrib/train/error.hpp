@@ -14,7 +14,7 @@ enum class train_errc {
   no_end = 1,      ///< Nothing says when the job ends, or it ends at step 0. Add the hook `StopAtStep{n}`, or `.repeat(n)` to the data.
   too_little_data, ///< The data are not enough for one whole step. Add records, or reduce the batch size or the number of workers.
   no_workers,      ///< The job has 0 workers, 0 parameter servers or 0 shards. Ask for at least one of each: see `LocalMode`, and `sim::Options`.
-  no_evaluator,    ///< The flags say that this task is an evaluator, but in this library the chief evaluates. Start only chief, workers and parameter servers.
+  nothing_to_evaluate, ///< This task is an evaluator, but the trainer has no `Evaluate`, or no `SaveCheckpoint` whose directory it could follow. Add both to the hooks.
   no_such_variable, ///< `with_updater` has a prefix or a predicate that fits no variable or table; or `with_initial_checkpoint`, or `updaters()` of the model, has a name that does not exist. Use one of the names in the text, or the beginning of one.
   too_few_workers, ///< A consistency has more `replicas_to_aggregate` than there are workers, so no step would ever be complete. Aggregate at most as many as there are workers, or start more workers.
   no_replicas,     ///< The job cannot have this number of replicas of each shard: it must be 1, or 2 in a synchronous job without backup workers and with at least 2 parameter servers. Use `BulkSynchronousParallel{}`, or start more servers.
@@ -23,6 +23,10 @@ enum class train_errc {
   bad_initial_name, ///< An entry of `InitialCheckpointOptions::names` has none of the allowed forms, or two entries are for the same name. Write two names, or two prefixes that end with '/'.
   bad_embedding,    ///< An Embedding has `min_count` 0; or it has `rows`, and so all rows from the start, but also a `min_count` other than 1 or an `evict_after`. Leave `rows` out, or `min_count` and `evict_after`.
   bad_accumulation, ///< `with_gradient_accumulation` has 0 batches, or more than 4096. Use a number between; 1 is the default.
+  bad_hook,         ///< The arguments of a hook exclude each other, or one that it needs is missing; the text says which. Give exactly what it asks for.
+  nan_loss,         ///< The loss of a contribution is NaN, and the hook `NanTensor` ends the job then. Lower the learning rate, clip the gradients, or look for the batch that the text names.
+  only_in_one_process, ///< A hook asks for something that only a job in one process can do: checkpoints by time, or a number of steps from where the run begins. In a cluster, use `SaveCheckpoint::every_steps` and `StopAtStep::last_step`.
+  cannot_wait,      ///< `GlobalStepWaiter` would wait for ever: without this worker no step is ever complete. Use it in a cluster, with `AsynchronousParallel`.
   no_lookups,       ///< The variables of a model are known only at run time and have tables, but the model does not say which rows a batch needs. Add `void lookups(const distrib::Batch<Example>&, distrib::Lookups<Variables>&) const` to the model.
   bad_description,  ///< `describe()` of the model returns more than 4096 bytes, or a line end or another control character. Return one short line.
   too_many_updaters, ///< More than 1000 variables have updaters that need a line of their own in the job. Set the updater of the largest group by `with_updater(updater)`, without a predicate, or select by a common prefix of the names.
@@ -37,8 +41,8 @@ inline constexpr ErrorText train_texts[] = {
      "the data are not enough for one whole step: add records, or reduce the batch size or the number of workers"},
     {train_errc::no_workers, failure::invalid_argument,
      "a job needs at least one worker, one parameter server, and one shard on each: raise the number that is 0"},
-    {train_errc::no_evaluator, failure::unsupported,
-     "tasks of job \"evaluator\" are not supported, because the chief evaluates: start none"},
+    {train_errc::nothing_to_evaluate, failure::invalid_argument,
+     "an evaluator needs the hooks Evaluate and SaveCheckpoint: it measures the checkpoints in that directory"},
     {train_errc::no_such_variable, failure::invalid_argument,
      "no variable or table has this name or prefix, or fits this predicate: use a name of the job, or the beginning of "
      "one"},
@@ -58,6 +62,15 @@ inline constexpr ErrorText train_texts[] = {
      "checkpoint, and each name of the job only once"},
     {train_errc::bad_accumulation, failure::invalid_argument,
      "the number of batches of one contribution must be from 1 to 4096"},
+    {train_errc::bad_hook, failure::invalid_argument, "the arguments of this hook do not go together"},
+    {train_errc::nan_loss, failure::invalid_argument,
+     "NaN loss during training: lower the learning rate, clip the gradients, or look at this batch"},
+    {train_errc::only_in_one_process, failure::unsupported,
+     "this hook can be used only by a job in one process: in a cluster use SaveCheckpoint::every_steps and "
+     "StopAtStep::last_step"},
+    {train_errc::cannot_wait, failure::invalid_argument,
+     "without this worker the global step would never move: use GlobalStepWaiter in a cluster that trains "
+     "asynchronously"},
     {train_errc::bad_embedding, failure::invalid_argument,
      "min_count must be at least 1; an Embedding with rows can have neither min_count nor evict_after"},
     {train_errc::no_lookups, failure::invalid_argument,

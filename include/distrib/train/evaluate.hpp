@@ -14,10 +14,14 @@ template <class Data> struct Evaluate {
   using Setting = Evaluate;
   Data data;  ///< `tfrecords(...).schema(...).batch(n)`. Read in order; the last batch may be smaller.
   std::uint64_t every_steps = 0;  ///< Interval between measurements, in steps. 0: only at the end.
+  /// In a cluster, a task `evaluator` measures each checkpoint, and the chief measures nothing: see `Evaluator`. Then
+  /// `every_steps` does not count, and the chief's result has no metrics. A job in one process measures as without it.
+  bool by_evaluator = false;
 };
 
 template <class Data> Evaluate(Data) -> Evaluate<Data>;
 template <class Data> Evaluate(Data, std::uint64_t) -> Evaluate<Data>;
+template <class Data> Evaluate(Data, std::uint64_t, bool) -> Evaluate<Data>;
 
 namespace detail {
 template <class T> inline constexpr bool is_evaluate = false;

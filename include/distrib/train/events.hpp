@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/ps/job/phase.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/train/metrics.hpp>
+#include <distrib/train/named_values.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -26,6 +28,25 @@ struct JobStart {
   std::string restored_from;
 };
 
+/// A worker of this process has computed a contribution, and has not sent it yet. In one process each contribution of
+/// each rank has an event, in a cluster each contribution of the task's own rank; a contribution that is computed again
+/// after a failure has another event.
+struct ContributionMade {
+  Step step = 0;
+  Rank rank = 0;
+  float loss = 0;  ///< What `gradients()` returned, the mean over the batches of the contribution.
+  /// The values that it was computed from. Valid during the call.
+  const NamedValues* values = nullptr;
+  bool is_first = true;  ///< No rank of this process is lower: true for one rank of each process.
+};
+
+/// A task of this process has spent time on something. Phases of different ranks and shards do not come in the order of
+/// their times.
+struct PhaseMeasured {
+  std::string task;  ///< "local", "/job:worker/task:1", "/job:ps/task:0".
+  Phase phase;
+};
+
 /// A global step is done. In one process each step of a run has an event. In a cluster only the chief's hooks receive
 /// these events, and one event may stand for several steps: numbers grow, but some may be missing. A run that continues a
 /// job begins behind the steps of the runs before it, see `JobStart::first_step`.
@@ -41,6 +62,11 @@ struct StepDone {
   float gradient_norm = std::numeric_limits<float>::quiet_NaN();
 };
 
+/// A checkpoint of this step is about to be written. Only in one process: in a cluster the shards decide this alone.
+struct CheckpointBegun {
+  Step step = 0;
+};
+
 /// A checkpoint is durable.
 struct CheckpointSaved {
   Step step = 0;  ///< Last step whose update is in the checkpoint.
@@ -51,6 +77,7 @@ struct CheckpointSaved {
 struct Evaluated {
   Step step = 0;  ///< Last step whose update the measured values have.
   Metrics metrics;  ///< What the evaluation has measured.
+  std::string checkpoint = {};  ///< Prefix of the checkpoint whose values were measured; only at an evaluator.
 };
 
 /// The result of a training run. In a cluster the chief has all of it. Another worker has neither metrics, hash nor
@@ -63,6 +90,7 @@ struct TrainingResult {
   std::uint32_t shards = 0;  ///< Number of shards of the job.
   Step steps = 0;  ///< Global steps done, including the steps of earlier runs.
   bool complete = false;  ///< All steps are done. False: the run was interrupted, and can be continued.
+  std::string stop_reason = {};  ///< Why a hook asked to stop; empty if none did.
   double seconds = 0;  ///< Of this run, without evaluation at the end.
   double steps_per_second = 0;  ///< Of this run.
   double examples_per_second = 0;  ///< Of this run.
@@ -80,6 +108,9 @@ struct TrainingResult {
 /// sent if `run()` throws.
 struct JobEnd {
   TrainingResult result;  ///< What `run()` is about to return.
+  /// The values at the end; null if they are not known: in a cluster they are known only to the chief of a job that is
+  /// done. Valid during the call.
+  const NamedValues* values = nullptr;
 };
 
 }  // namespace v0

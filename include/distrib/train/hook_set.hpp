@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -14,13 +15,22 @@ namespace distrib {
 inline namespace v0 {
 
 /// The events that hooks can receive.
-using TrainingEvent = std::variant<JobStart, StepDone, CheckpointSaved, Evaluated, Event, JobEnd>;
+using TrainingEvent = std::variant<JobStart, ContributionMade, StepDone, CheckpointBegun, CheckpointSaved, Evaluated,
+                                   Event, PhaseMeasured, JobEnd>;
 
 /// A list of hooks behind one type. Copies share the hooks. Threads: one at a time.
 class HookSet {
  public:
   template <Hook... Hs> explicit HookSet(std::tuple<Hs...> hooks) {
-    tell_ = [kept = std::make_shared<std::tuple<Hs...>>(std::move(hooks))](const TrainingEvent& event) {
+    const auto kept = std::make_shared<std::tuple<Hs...>>(std::move(hooks));
+    hears_phases_ = (detail::hears_phase<Hs> || ...);
+    stop_reason_ = [kept] {
+      std::string reason;
+      std::apply([&reason](const auto&... hook) { (ask_reason(hook, reason), ...); }, *kept);
+      return reason;
+    };
+    wants_checkpoint_ = [kept] { return std::apply([](auto&... hook) { return (false | ... | asks(hook)); }, *kept); };
+    tell_ = [kept](const TrainingEvent& event) {
       const auto pass_on = [&kept](auto& from) {
         if constexpr (detail::reports<decltype(from)>)
           if (const auto report = from.report())
@@ -35,23 +45,50 @@ class HookSet {
   /// has a `report()`, in the same order, and passes its report to all hooks.
   void tell(const TrainingEvent& event) { tell_(event); }
 
+  /// True if a hook hears of phases, so that they have to be measured.
+  [[nodiscard]] auto hears_phases() const noexcept -> bool { return hears_phases_; }
+
+  /// Returns the reason of the first hook that asks to stop; empty if none does.
+  [[nodiscard]] auto stop_reason() const -> std::string { return stop_reason_(); }
+
+  /// Asks each hook whether it wants a checkpoint; true if one does.
+  [[nodiscard]] auto wants_checkpoint() -> bool { return wants_checkpoint_(); }
+
  private:
   template <class H> static void tell_one(H& hook, const TrainingEvent& event) {
     if constexpr (detail::hears_start<H>)
       if (const auto* e = std::get_if<JobStart>(&event)) hook.on_start(*e);
+    if constexpr (detail::hears_contribution<H>)
+      if (const auto* e = std::get_if<ContributionMade>(&event)) hook.on_contribution(*e);
     if constexpr (detail::hears_step<H>)
       if (const auto* e = std::get_if<StepDone>(&event)) hook.on_step(*e);
+    if constexpr (detail::hears_saving<H>)
+      if (const auto* e = std::get_if<CheckpointBegun>(&event)) hook.on_saving(*e);
     if constexpr (detail::hears_saved<H>)
       if (const auto* e = std::get_if<CheckpointSaved>(&event)) hook.on_saved(*e);
     if constexpr (detail::hears_evaluated<H>)
       if (const auto* e = std::get_if<Evaluated>(&event)) hook.on_evaluated(*e);
     if constexpr (detail::hears_event<H>)
       if (const auto* e = std::get_if<Event>(&event)) hook.on_event(*e);
+    if constexpr (detail::hears_phase<H>)
+      if (const auto* e = std::get_if<PhaseMeasured>(&event)) hook.on_phase(*e);
     if constexpr (detail::hears_end<H>)
       if (const auto* e = std::get_if<JobEnd>(&event)) hook.on_end(*e);
   }
 
+  template <class H> static void ask_reason(const H& hook, std::string& reason) {
+    if constexpr (detail::may_stop<H>)
+      if (reason.empty()) reason = hook.stop_reason();
+  }
+  template <class H> static auto asks(H& hook) -> bool {
+    if constexpr (detail::asks_for_checkpoints<H>) return hook.wants_checkpoint();
+    else return false;
+  }
+
+  bool hears_phases_ = false;
   std::function<void(const TrainingEvent&)> tell_;
+  std::function<std::string()> stop_reason_;
+  std::function<bool()> wants_checkpoint_;
 };
 
 }  // namespace v0

@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/net/asio.hpp>
+#include <distrib/ps/job/phase.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/store/cut.hpp>
@@ -27,8 +28,12 @@ struct LocalJobCallbacks {
   /// Called on the threads that compute contributions, never for one rank on two threads at once. Empty: the job has no
   /// tables.
   std::function<std::vector<WantedRows>(Rank rank, Step step)> prepare = {};
+  /// A contribution is computed, from these values, one block per shard, and not sent yet. May be empty.
+  std::function<void(Rank rank, Step step, float loss, std::span<const SharedBuffer> values)> contributed = {};
   /// A global step is done.
   std::function<void(Step step, float loss)> step_done;
+  /// Receives what each rank does, when it has done it. May be empty: then nothing is measured.
+  PhaseObserver measured = {};
   /// There is a cut of every shard at one step. Make the cuts durable, then call `LocalJob::cut_saved(step)` on the
   /// same thread, but not inside this call.
   std::function<void(Step step, std::vector<Cut> cuts)> cut_due;
@@ -58,6 +63,10 @@ class LocalJob {
 
   /// Reports that the cuts of `step` are durable.
   virtual void cut_saved(Step step) = 0;
+
+  /// Makes a cut of the present step, unless there is one: `LocalJobCallbacks::cut_due` follows. To be called on the
+  /// thread of `run()`, also in a callback, or before `run()`.
+  virtual void save() = 0;
 
   /// Finishes the work in flight, saves, and lets `run()` return. To be called on the thread of `run()`. Calls `tell`
   /// first, unless it is empty; an exception from it ends the job. A second call does nothing, and does not call its

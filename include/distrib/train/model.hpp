@@ -7,12 +7,15 @@
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/tensor/lookups.hpp>
 #include <distrib/tensor/values.hpp>
+#include <distrib/train/feed_fn.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/model_updaters.hpp>
 
 #include <concepts>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace distrib {
 inline namespace v0 {
@@ -25,10 +28,17 @@ struct StepContext {
   std::uint32_t workers = 1;  ///< Number of ranks of the job.
   std::uint64_t seed = 0;     ///< Seed of the job.
   std::uint32_t micro_batch = 0;  ///< Number of the batch within the contribution, see `with_gradient_accumulation`.
+  const Feed* fed = nullptr;      ///< What `feed` finds. Valid during the call.
 
   /// Returns a new generator that depends only on (seed, step, rank, micro_batch); each call returns it in its initial
   /// state.
   [[nodiscard]] auto random() const -> Philox { return Philox{seed, step, rank + micro_batch * workers}; }
+
+  /// Returns the extra input with this name that a `FeedFn` gave for this contribution. Throws `train_errc::bad_hook` if
+  /// there is none.
+  [[nodiscard]] auto feed(std::string_view name) const -> std::span<const float> {
+    return detail::find_feed(fed, name);
+  }
 };
 
 namespace detail {

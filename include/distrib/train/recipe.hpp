@@ -2,6 +2,8 @@
 #pragma once
 
 #include <distrib/train/evaluate.hpp>
+#include <distrib/train/feed_fn.hpp>
+#include <distrib/train/global_step_waiter.hpp>
 #include <distrib/train/hook.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 #include <distrib/train/stop_at_step.hpp>
@@ -51,8 +53,11 @@ template <class M, class Data, class Hooks> struct Recipe {
 struct HookSettings {
   std::optional<StopAtStep> stop;
   std::optional<SaveCheckpoint> save;
+  GlobalStepWaiter wait;
+  bool asks_for_checkpoints = false;  ///< A hook has `wants_checkpoint`.
   /// Interval between measurements, in steps. 0: the model is measured only at the end, or, without `Evaluate`, never.
   std::uint64_t evaluate_every = 0;
+  bool by_evaluator = false;  ///< See `Evaluate::by_evaluator`.
   std::vector<std::string> written;  ///< Directories in which hooks write files.
 };
 
@@ -86,11 +91,30 @@ template <class Hooks> auto written_directories(const Hooks& hooks) -> std::vect
   return found;
 }
 
+/// Returns the FeedFn hooks.
+template <class Hooks> auto feeds_of(const Hooks& hooks) -> std::vector<FeedFn> {
+  std::vector<FeedFn> found;
+  const auto look = [&](const auto& hook) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(hook)>, FeedFn>) found.push_back(hook);
+  };
+  std::apply([&](const auto&... hook) { (look(hook), ...); }, hooks);
+  return found;
+}
+
+template <class Hooks> inline constexpr bool any_asks_for_checkpoints = false;
+template <class... Hs>
+inline constexpr bool any_asks_for_checkpoints<std::tuple<Hs...>> = (asks_for_checkpoints<Hs> || ...);
+
 template <class Hooks> auto settings_of(const Hooks& hooks) -> HookSettings {
   HookSettings settings;
   find_hook<StopAtStep>(hooks, [&](const StopAtStep& stop) { settings.stop = stop; });
   find_hook<SaveCheckpoint>(hooks, [&](const SaveCheckpoint& save) { settings.save = save; });
-  find_evaluate(hooks, [&](const auto& evaluate) { settings.evaluate_every = evaluate.every_steps; });
+  find_hook<GlobalStepWaiter>(hooks, [&](const GlobalStepWaiter& wait) { settings.wait = wait; });
+  settings.asks_for_checkpoints = any_asks_for_checkpoints<Hooks>;
+  find_evaluate(hooks, [&](const auto& evaluate) {
+    settings.evaluate_every = evaluate.every_steps;
+    settings.by_evaluator = evaluate.by_evaluator;
+  });
   settings.written = written_directories(hooks);
   return settings;
 }
@@ -100,7 +124,7 @@ template <class Hooks> inline constexpr bool each_setting_once = false;
 template <class... Hs>
 inline constexpr bool each_setting_once<std::tuple<Hs...>> =
     (std::is_same_v<Hs, StopAtStep> + ... + 0) <= 1 && (std::is_same_v<Hs, SaveCheckpoint> + ... + 0) <= 1 &&
-    (is_evaluate<Hs> + ... + 0) <= 1;
+    (std::is_same_v<Hs, GlobalStepWaiter> + ... + 0) <= 1 && (is_evaluate<Hs> + ... + 0) <= 1;
 
 template <class Hooks> inline constexpr bool evaluates = false;
 template <class... Hs> inline constexpr bool evaluates<std::tuple<Hs...>> = (is_evaluate<Hs> || ...);

@@ -51,6 +51,14 @@ class TrainingPlan {
   [[nodiscard]] auto hooks() const -> HookSet { return hooks_; }
   /// Returns where and how checkpoints are saved; empty if they are not saved.
   [[nodiscard]] auto save() const noexcept -> const std::optional<SaveCheckpoint>& { return settings_.save; }
+  /// True if the last step of a run depends on the step from which it continues.
+  [[nodiscard]] auto counts_from_start() const noexcept -> bool {
+    return settings_.stop && settings_.stop->num_steps != 0;
+  }
+  /// True if in a cluster a task `evaluator` measures the model instead of the chief.
+  [[nodiscard]] auto by_evaluator() const noexcept -> bool { return settings_.by_evaluator; }
+  /// Returns when this worker begins.
+  [[nodiscard]] auto wait() const noexcept -> const GlobalStepWaiter& { return settings_.wait; }
   /// Returns the directories in which hooks write files.
   [[nodiscard]] auto written() const noexcept -> const std::vector<std::string>& { return settings_.written; }
 
@@ -65,8 +73,9 @@ class TrainingPlan {
   [[nodiscard]] DISTRIB_DECL auto updater_finder() const -> UpdaterFinder;
 
   /// Returns the job in one process. Asks the model. Throws what `check` throws, `train_errc` if the options do not
-  /// make a job, and what the policies and `make_initial_values` throw.
-  [[nodiscard]] DISTRIB_DECL auto local_job(const OpenModel& model) const -> PlannedJob;
+  /// make a job, and what the policies and `make_initial_values` throw. `done`: steps of the checkpoint from which it
+  /// continues, from which `StopAtStep::num_steps` counts.
+  [[nodiscard]] DISTRIB_DECL auto local_job(const OpenModel& model, Step done = 0) const -> PlannedJob;
 
   /// Returns the job on `tasks` parameter servers and `ranks` workers. Each worker keeps at most `replay_budget_bytes`
   /// of its contributions until a cut contains them. Throws as `local_job` does.
@@ -90,10 +99,10 @@ class TrainingPlan {
   DISTRIB_DECL auto chosen_updaters() const -> ChosenUpdaters;
   DISTRIB_DECL static void check_rows(const TableInfo& table);
   [[nodiscard]] auto every_steps() const noexcept -> std::uint64_t { return save() ? save()->every_steps : 0; }
-  DISTRIB_DECL auto make_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
-                             std::uint32_t replicas) const -> PlannedJob;
+  DISTRIB_DECL auto make_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks, std::uint32_t replicas,
+                             Step done) const -> PlannedJob;
   DISTRIB_DECL auto complete(PlannedJob planned) const -> PlannedJob;
-  DISTRIB_DECL auto last_step(const OpenModel& model, std::uint32_t ranks) const -> Step;
+  DISTRIB_DECL auto last_step(const OpenModel& model, std::uint32_t ranks, Step done) const -> Step;
 
   TrainingOptions options_;
   std::shared_ptr<const AnyModel> model_;

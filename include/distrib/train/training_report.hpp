@@ -31,6 +31,16 @@ class TrainingReport {
   /// Passes an event to the hooks.
   void tell(const TrainingEvent& event) { hooks_.tell(event); }
 
+  /// Returns a function that passes phases to the hooks as those of `task`; empty if no hook hears of them.
+  [[nodiscard]] DISTRIB_DECL auto phases_of(std::string task) -> PhaseObserver;
+
+  /// What the hooks ask for: see `HookSet`.
+  [[nodiscard]] auto stop_reason() const -> std::string { return hooks_.stop_reason(); }
+  [[nodiscard]] auto wants_checkpoint() -> bool { return hooks_.wants_checkpoint(); }
+
+  /// Notes why a hook asked to stop. Sends nothing to the hooks.
+  void stopped_by(std::string reason) { result_.stop_reason = std::move(reason); }
+
   /// Starts a new result, for a run of `job`. Returns the event for the hooks, but does not send it: the caller first
   /// sets where the run starts. `batch_size`: of one batch. `ps`: number of parameter server tasks, 0 in local
   /// mode.

@@ -21,9 +21,13 @@ inline namespace v0 {
 /// Threads: one at a time.
 class WriterLocks {
  public:
-  /// Takes the locks for a job in one process. Both functions wait up to `within` for each lock that another process
+  /// Takes the locks for a job in one process. All functions wait up to `within` for each lock that another process
   /// holds, then throw `ps_errc::directory_in_use` with the directory and that process.
   DISTRIB_DECL void hold_local(const TrainingPlan& plan, std::chrono::milliseconds within = patience);
+
+  /// Takes the locks for an evaluator: of the writer "evaluator", where its hooks write files.
+  DISTRIB_DECL void hold_evaluator(const TrainingPlan& plan, const std::string& who,
+                                   std::chrono::milliseconds within = patience);
 
   /// Takes the locks for the chief of a cluster. Its parameter servers hold the locks of the cuts themselves. `who`:
   /// name of the task, for the text of an error.

@@ -3,6 +3,7 @@
 
 #include <distrib/core/event.hpp>
 #include <distrib/net/address.hpp>
+#include <distrib/ps/job/phase.hpp>
 #include <distrib/ps/server/shard_options.hpp>
 #include <distrib/rpc/server_options.hpp>
 
@@ -26,6 +27,7 @@ struct ServerOptions {
   /// none. Port 0 takes a free port.
   std::optional<Address> metrics;
   Observer observer;  ///< Called on the first thread of the pool.
+  PhaseObserver phases;  ///< Called on the first thread of the pool, with what the shards do.
 };
 
 }  // namespace v0

@@ -217,6 +217,9 @@ class ShardService final : private ShardSink {
   /// Returns the counters of the shard. A shell with a clock reports to them when calls arrive and are answered.
   [[nodiscard]] auto meter() noexcept -> ShardMeter& { return meter_; }
 
+  /// Returns the steps that the shard has counted; 0 while it is not open.
+  [[nodiscard]] auto step() const noexcept -> Step { return core_ != nullptr ? core_->step() : 0; }
+
   /// Returns the job; empty: none is known yet.
   [[nodiscard]] auto job() const noexcept -> const std::optional<Job>& { return job_.get(); }
   /// True if `ShardShell::ended` was called.

@@ -13,6 +13,7 @@
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
+#include <distrib/ps/worker/phase_clock.hpp>
 #include <distrib/ps/worker/worker_client_options.hpp>
 #include <distrib/ps/worker/worker_node.hpp>
 #include <distrib/rpc/client_core.hpp>
@@ -117,12 +118,21 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   // Writes the calls that the node has made.
   DISTRIB_DECL void flush();
 
+  // Measures: whether everything is written, and whether values arrive.
+  DISTRIB_DECL void look_at_sockets(Instant now, bool arriving);
+
   // --- what the node calls ---
 
   void prepare(Prepare work) override { owner_.prepare(work); }
-  void compute(Compute work) override { owner_.compute(std::move(work), counted_); }
+  void compute(Compute work) override {
+    if (phases_.measures()) phases_.computing(work.step, counted_, Clock::now());
+    owner_.compute(std::move(work), counted_);
+  }
   void sent(std::uint32_t) override {}  // `flush` writes them after each event
-  void moved(Step counted) override { counted_ = std::max(counted_, counted); }
+  void moved(Step counted) override {
+    counted_ = std::max(counted_, counted);
+    if (phases_.measures()) look_at_sockets(Clock::now(), true);
+  }
   void saved(Step step) override { owner_.saved(step); }
   DISTRIB_DECL void not_repeatable(Step step) override;
   DISTRIB_DECL void done(WorkerDone end) override;
@@ -141,6 +151,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   std::uint32_t shards_;
   WorkerOwner& owner_;
   WorkerNode node_;
+  PhaseClock phases_;
   std::deque<Link> links_;  // one per replica
   detail::SteadyTimer hang_up_;
   Step counted_ = 0;

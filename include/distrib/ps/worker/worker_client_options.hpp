@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
+#include <distrib/ps/job/phase.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/rpc/client_options.hpp>
 
@@ -27,6 +28,7 @@ struct WorkerClientOptions {
   RpcClientOptions rpc;  ///< `service` and `categories` are set by the worker.
   WorkerOptions worker;
   Observer observer;  ///< Called on the executor.
+  PhaseObserver phases;  ///< Called on the executor, with what this rank does.
 };
 
 /// How a worker ended.

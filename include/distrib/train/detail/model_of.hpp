@@ -12,6 +12,7 @@
 #include <distrib/train/contributor.hpp>
 #include <distrib/train/error.hpp>
 #include <distrib/train/evaluation.hpp>
+#include <distrib/train/feed_fn.hpp>
 #include <distrib/train/initial_values.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/model_updaters.hpp>
@@ -35,21 +36,22 @@ namespace detail {
 template <Model M, BatchSource Source> class OpenModelOf final : public OpenModel {
  public:
   /// `of_model`: the updaters that the model brings.
-  OpenModelOf(const M& model, const ModelUpdaters& of_model, Source source)
-      : model_{model}, of_model_{of_model}, source_{std::move(source)} {}
+  OpenModelOf(const M& model, const ModelUpdaters& of_model, Source source, std::vector<FeedFn> feeds)
+      : model_{model}, of_model_{of_model}, source_{std::move(source)}, feeds_{std::move(feeds)} {}
 
   [[nodiscard]] auto describe() const -> std::string override { return source_.describe(); }
   [[nodiscard]] auto batches() const -> std::optional<std::uint64_t> override { return source_.batches(); }
   [[nodiscard]] auto batch_size() const -> std::uint64_t override { return source_.batch_size(); }
   [[nodiscard]] auto contributor(const Job& job, std::span<const ShardLayout> layouts) const
       -> std::unique_ptr<AnyContributor> override {
-    return std::make_unique<Contributor<M, Source>>(model_, source_, job, layouts, of_model_);
+    return std::make_unique<Contributor<M, Source>>(model_, source_, job, layouts, of_model_, feeds_);
   }
 
  private:
   const M& model_;
   const ModelUpdaters& of_model_;
   Source source_;
+  std::vector<FeedFn> feeds_;
 };
 
 /// What a model answers when it is asked for the first time. If the model throws, it is asked again the next time.
@@ -74,8 +76,11 @@ template <Model M, Dataset D> class ModelOf final : public AnyModel {
  public:
   using OpenEvaluation = std::function<std::unique_ptr<AnyEvaluation>(const M&, const RuntimeVariables&)>;
 
-  ModelOf(M model, D data, OpenEvaluation evaluation)
-      : model_{std::move(model)}, data_{std::move(data)}, evaluation_{std::move(evaluation)} {}
+  ModelOf(M model, D data, OpenEvaluation evaluation, std::vector<FeedFn> feeds)
+      : model_{std::move(model)},
+        data_{std::move(data)},
+        evaluation_{std::move(evaluation)},
+        feeds_{std::move(feeds)} {}
 
   [[nodiscard]] auto variables() const -> const RuntimeVariables& override {
     return variables_.get([this] { return checked(run_time_list(model_.variables())); });
@@ -93,7 +98,7 @@ template <Model M, Dataset D> class ModelOf final : public AnyModel {
   }
   [[nodiscard]] auto open() const -> std::unique_ptr<OpenModel> override {
     using Source = std::remove_cvref_t<decltype(data_.open())>;
-    return std::make_unique<OpenModelOf<M, Source>>(model_, updaters(), data_.open());
+    return std::make_unique<OpenModelOf<M, Source>>(model_, updaters(), data_.open(), feeds_);
   }
   [[nodiscard]] auto open_evaluation() const -> std::unique_ptr<AnyEvaluation> override {
     return evaluation_ ? evaluation_(model_, variables()) : nullptr;
@@ -109,6 +114,7 @@ template <Model M, Dataset D> class ModelOf final : public AnyModel {
   M model_;
   D data_;
   OpenEvaluation evaluation_;  // empty if the recipe has no Evaluate
+  std::vector<FeedFn> feeds_;
   Answer<RuntimeVariables> variables_;
   Answer<ModelUpdaters> updaters_;
   Answer<std::string> arithmetic_;
@@ -123,7 +129,7 @@ template <class M, class D, class Hooks>
       return std::unique_ptr<AnyEvaluation>{std::make_unique<Evaluation<M, Source>>(model, variables, data.open())};
     };
   });
-  return std::make_shared<ModelOf<M, D>>(recipe.model, recipe.data, std::move(evaluation));
+  return std::make_shared<ModelOf<M, D>>(recipe.model, recipe.data, std::move(evaluation), feeds_of(recipe.hooks));
 }
 
 }  // namespace detail

@@ -20,6 +20,8 @@
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/shard_store.hpp>
 #include <distrib/ps/store/wire_block.hpp>
+#include <distrib/ps/wire/shard_status.hpp>
+#include <distrib/ps/worker/ask_status.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/train/any_model.hpp>
 #include <distrib/train/assemble.hpp>
@@ -28,6 +30,7 @@
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/error.hpp>
 #include <distrib/train/make_cluster_job.hpp>
+#include <distrib/train/named_values.hpp>
 #include <distrib/train/writer_locks.hpp>
 
 #include <algorithm>
@@ -35,6 +38,7 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -47,9 +51,9 @@ inline namespace v0 {
 
 DISTRIB_DECL ClusterTrainer::ClusterTrainer(TrainingPlan plan, IoPool& pool, ClusterFlags flags)
     : plan_{std::move(plan)}, pool_{pool}, flags_{std::move(flags)}, report_{plan_.hooks()} {
-  if (flags_.job_name == "evaluator") throw_error(train_errc::no_evaluator, to_string(flags_.task()));
   if (flags_.local()) local_.emplace(plan_, &pool_);
   else if (flags_.job_name != "ps") plan_.check();
+  if (flags_.job_name == "evaluator") evaluator_.emplace(plan_, to_string(flags_.task()));
 }
 
 // --- a parameter server ---
@@ -64,6 +68,10 @@ DISTRIB_DECL auto ClusterTrainer::serve() -> int {
   options.metrics = mode.metrics;
   options.rpc.secret = mode.secret;
   options.observer = [this, &here](const Event& event) { asio::post(here, [this, event] { report_.tell(event); }); };
+  if (const PhaseObserver measured = report_.phases_of(to_string(flags_.task())))
+    options.phases = [measured, &here](const Phase& phase) {
+      asio::post(here, [measured, phase] { measured(phase); });
+    };
   Server server{
       pool_, flags_.cluster(), flags_.job_name, flags_.task_index, plan_.updater_finder(), std::move(options)};
   const int code = server.join(here);
@@ -93,7 +101,7 @@ class ClusterTrainer::Worker {
         contributor_{model_->contributor(job_, planned_.layouts)},
         start_{report_.begin(job_, model_->batch_size(), job_.tasks)} {
     if (chief_) locks_.hold_chief(plan_, to_string(trainer.flags_.task()));
-    if (chief_) evaluation_ = plan_.model().open_evaluation();
+    if (chief_ && !plan_.by_evaluator()) evaluation_ = plan_.model().open_evaluation();
     // Until the first step is known: after a late start the job may be done already.
     start_.first_step = job_.total_steps;
   }
@@ -102,6 +110,7 @@ class ClusterTrainer::Worker {
   ~Worker() { wait_for_measures(); }  // also after an exception: measurements use this object
 
   auto run() -> int {
+    if (!wait_for_step()) return exit_code::again;
     running_ = make_cluster_job(job_, rank_, addresses(), options(), cuts_, callbacks());
     WorkerEnd end = run_job();
     const auto spent = std::chrono::steady_clock::now() - begun_;
@@ -140,25 +149,75 @@ class ClusterTrainer::Worker {
   }
 
   auto callbacks() -> ClusterJobCallbacks {
-    return {.contribute = [this](Step step, auto values,
-                                 auto gradients) { return (*contributor_)(rank_, made_ = step, values, gradients); },
-            .prepare = [this](Step step) { return contributor_->prepare(rank_, step, measured_before(step)); },
-            .started = [this](Step first) { started(first); },
-            .step_done = [this](Step step, float loss, const auto& values) { step_done(step, loss, values); },
-            .saved = [this](Step step) { saved(step); },
-            .told = [this](const Event& event) { report_.tell(event); }};
+    return {
+        .contribute = [this](Step step, auto values, auto gradients) { return contribute(step, values, gradients); },
+        .prepare = [this](Step step) { return contributor_->prepare(rank_, step, measured_before(step)); },
+        .started = [this](Step first) { started(first); },
+        .step_done = [this](Step step, float loss, const auto& values) { step_done(step, loss, values); },
+        .saved = [this](Step step) { saved(step); },
+        .told = [this](const Event& event) { report_.tell(event); },
+        .measured = report_.phases_of(to_string(trainer_.flags_.task()))};
+  }
+
+  // Waits until the job has done the steps that `GlobalStepWaiter` names, or no server can be reached for as long as a
+  // worker tries to reach one at its start. Returns false if a signal asks to stop.
+  auto wait_for_step() -> bool {
+    const GlobalStepWaiter& wait = plan_.wait();
+    if (wait.may_begin(0)) return true;
+    asio::io_context here{1};
+    detail::SteadyTimer pause{here};
+    bool stopped = false;
+    const Signals signals{here, [&] {
+                            stopped = true;
+                            here.stop();
+                          }};
+    const auto limit = detail::bounded_time(plan_.options().cluster.start_within);
+    auto answered = std::chrono::steady_clock::now();
+    const AskOptions how{.within = GlobalStepWaiter::poll_every, .secret = plan_.options().cluster.secret};
+    const std::function<void()> poll = [&] {
+      Error error;
+      const ShardStatus status = detail::ask_shard(addresses().front(), 0, how, error);
+      const auto now = std::chrono::steady_clock::now();
+      if (!error) answered = now;
+      if ((!error && wait.may_begin(status.step)) || now - answered >= limit) return here.stop();
+      pause.expires_after(GlobalStepWaiter::poll_every);
+      pause.async_wait([&](const std::error_code& ec) {
+        if (!ec) poll();
+      });
+    };
+    asio::post(here, poll);
+    here.run();
+    return !stopped;
+  }
+
+  auto contribute(Step step, std::span<const SharedBuffer> values,
+                  std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float {
+    const float loss = (*contributor_)(rank_, made_ = step, values, gradients);
+    const NamedValues named{plan_.model().variables(), planned_.layouts, values};
+    report_.tell(ContributionMade{step, rank_, loss, &named, true});
+    heed_hooks();
+    return loss;
   }
 
   auto run_job() -> WorkerEnd {
-    const Signals signals{running_->context(), [this] {
-                            report_.tell(Event{Event::Kind::interrupted,
-                                               to_string(trainer_.flags_.task()),
-                                               {},
-                                               {},
-                                               "asked to stop: finishing the step in flight"});
-                            running_->stop();
-                          }};
+    const Signals signals{running_->context(), [this] { stop({}); }};
     return running_->run();
+  }
+
+  // `reason`: of the hook that asks to stop; empty: a signal does.
+  void stop(const std::string& reason) {
+    if (std::exchange(stopping_, true)) return;
+    report_.stopped_by(reason);
+    const std::string asked = reason.empty() ? "asked to stop" : "asked to stop by a hook, " + reason;
+    report_.tell(Event{
+        Event::Kind::interrupted, to_string(trainer_.flags_.task()), {}, {}, asked + ": finishing the step in flight"});
+    running_->stop();
+  }
+
+  // Does what a hook has asked for.
+  void heed_hooks() {
+    const std::string reason = report_.stop_reason();
+    if (!reason.empty() && report_.result().steps < job_.total_steps) stop(reason);
   }
 
   // Returns the keys whose rows are pulled together with the values for contribution `step`, to measure these values:
@@ -175,7 +234,9 @@ class ClusterTrainer::Worker {
     start_.first_step = told_ = first;
     report_.reached(first);
     begun_ = std::chrono::steady_clock::now();
-    if (chief_) report_.tell(start_);
+    if (!chief_) return;
+    report_.tell(start_);
+    heed_hooks();
   }
 
   void step_done(Step step, float loss, const std::vector<SharedBuffer>& values) {
@@ -183,6 +244,7 @@ class ClusterTrainer::Worker {
     const Step before = std::exchange(told_, step);
     if (!chief_) return;
     report_.tell(StepDone{step, loss, (step - before) * start_.examples_per_step, contributor_->gradient_norm(rank_)});
+    heed_hooks();
     if (evaluation_ == nullptr || step >= job_.total_steps) return;
     const bool has_tables = !job_.tables.empty();
     if (!has_tables && !plan_.is_measured_between(before, step)) return;
@@ -208,6 +270,7 @@ class ClusterTrainer::Worker {
       asio::post(running_->context(), [this, evaluated = std::move(evaluated), failure = std::move(failure)] {
         if (failure) std::rethrow_exception(failure);
         report_.evaluated(evaluated);
+        heed_hooks();
       });
       --measures_;
       measures_.notify_all();
@@ -220,6 +283,7 @@ class ClusterTrainer::Worker {
   void saved(Step step) {
     if (!chief_ || !plan_.save() || step == 0 || !cuts_.is_users(step, job_.total_steps)) return;
     report_.saved(step, plan_.save()->directory + "/model.ckpt-" + std::to_string(step));
+    heed_hooks();
   }
 
   // True if there is a checkpoint of the last step.
@@ -276,6 +340,7 @@ class ClusterTrainer::Worker {
   JobStart start_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   bool is_started_ = false;
+  bool stopping_ = false;
   Step made_ = 0;  // step of the newest contribution: `step_done` gets the values that it was computed from
   Step told_ = 0;  // the newest step that was passed to `step_done`
   std::atomic<int> measures_ = 0;
@@ -284,6 +349,7 @@ class ClusterTrainer::Worker {
 
 DISTRIB_DECL auto ClusterTrainer::run() -> int {
   if (local_) return local_->run();
+  if (evaluator_) return evaluator_->run();
   return flags_.job_name == "ps" ? serve() : Worker{*this}.run();
 }
 

@@ -38,6 +38,10 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
         callbacks_{std::move(callbacks)} {
     for (const ShardLayout& layout : shard_layouts(job)) blocks_.emplace_back(layout.wire_block_bytes());
     options.observer = [this](const Event& event) { asio::post(context_, [this, event] { callbacks_.told(event); }); };
+    if (callbacks_.measured)
+      options.phases = [this](const Phase& phase) {
+        asio::post(context_, [this, phase] { callbacks_.measured(phase); });
+      };
     WorkerOwner& owner = *this;
     client_ = std::make_shared<WorkerClient>(io_.executor(0), job, rank, std::move(servers), std::move(options),
                                              std::move(cuts), owner);

@@ -17,6 +17,7 @@
 #include <distrib/train/local_job.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -57,6 +58,7 @@ class LocalJobShell final : public LocalJob {
     for (Rank rank = 0; rank < job.ranks; ++rank)
       for (const auto& shard : shards_) blocks_.emplace_back(shard->store().layout().wire_block_bytes());
     reported_ = shards_.front()->step();
+    idle_.resize(job.ranks);
   }
 
   void run() override {
@@ -104,6 +106,11 @@ class LocalJobShell final : public LocalJob {
       on_shard(shard, [step](AnyShard& core, ShardSink& out) { core.cut_saved(step, out); });
   }
 
+  void save() override {
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
+      on_shard(shard, [](AnyShard& core, ShardSink& out) { core.save(out); });
+  }
+
   void stop(const std::function<void()>& tell) override {
     if (std::exchange(stopping_, true)) return;
     guarded([this, &tell] {
@@ -123,6 +130,8 @@ class LocalJobShell final : public LocalJob {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   /// Receives what the core of worker `rank` says.
   struct OnWorker final : WorkerSink {
     OnWorker(LocalJobShell& of, Rank which) : job{of}, rank{which} {}
@@ -246,12 +255,14 @@ class LocalJobShell final : public LocalJob {
 
   // Delivers messages until there are none left, then reports the steps that are done.
   void deliver() {
-    while (!mail_.empty()) {
-      const std::function<void()> letter = std::move(mail_.front());
-      mail_.pop_front();
-      letter();
-    }
-    report();
+    do {
+      while (!mail_.empty()) {
+        const std::function<void()> letter = std::move(mail_.front());
+        mail_.pop_front();
+        letter();
+      }
+      report();
+    } while (!mail_.empty());  // a callback has asked for a cut
     if (stopping_ && workers_done_ == workers_.size() && !std::exchange(saved_at_stop_, true)) {
       for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
         on_shard(shard, [](AnyShard& core, ShardSink& out) { core.save(out); });
@@ -293,11 +304,13 @@ class LocalJobShell final : public LocalJob {
     std::vector<std::shared_ptr<AlignedBuffer>> gradients;
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
       gradients.push_back(blocks_[rank * shards_.size() + shard].take());
-    auto task = std::make_shared<Task>(Task{rank, std::move(work), std::move(gradients), 0, {}});
+    auto task = std::make_shared<Task>(Task{rank, std::move(work), std::move(gradients), 0, {}, {}, {}});
     in_background(
         [this, task] {
+          if (callbacks_.measured) task->begun = Clock::now();
           task->loss = contribute_(task->rank, task->work.step, task->work.values, task->gradients);
           if (callbacks_.prepare) task->next = callbacks_.prepare(task->rank, task->work.step + 1);
+          if (callbacks_.measured) task->ended = Clock::now();
         },
         [this, task] { computed(*task); });
   }
@@ -308,9 +321,21 @@ class LocalJobShell final : public LocalJob {
     std::vector<std::shared_ptr<AlignedBuffer>> gradients;
     float loss;
     std::vector<WantedRows> next;  // the rows that the next contribution needs
+    Clock::time_point begun, ended;  // if it is measured
   };
 
+  void measure(const Task& task) {
+    Clock::time_point& idle = idle_[task.rank];
+    const Step step = task.work.step;
+    if (idle != Clock::time_point{})
+      callbacks_.measured({Phase::Kind::wait, task.rank, step - 1, idle, task.begun, true});
+    callbacks_.measured({Phase::Kind::compute, task.rank, step, task.begun, task.ended, true});
+    idle = task.ended;
+  }
+
   void computed(Task& task) {
+    if (callbacks_.measured) measure(task);
+    if (callbacks_.contributed) callbacks_.contributed(task.rank, task.work.step, task.loss, task.work.values);
     task.work.values.clear();
     std::vector<SharedBuffer> blocks{task.gradients.begin(), task.gradients.end()};
     task.gradients.clear();
@@ -333,6 +358,10 @@ class LocalJobShell final : public LocalJob {
         loss = std::prev(losses_.end())->second.back().second;
         if (reported_ == step()) losses_.clear();
       }
+      if (callbacks_.measured) {
+        const auto now = Clock::now();
+        callbacks_.measured({Phase::Kind::reached, 0, reported_, now, now, false});
+      }
       callbacks_.step_done(reported_, loss);
     }
   }
@@ -351,6 +380,7 @@ class LocalJobShell final : public LocalJob {
   std::map<Step, std::vector<Cut>> cuts_;
   std::map<Step, std::vector<std::pair<Rank, float>>> losses_;
   Step reported_ = 0;
+  std::vector<Clock::time_point> idle_;  // for each rank: when its last contribution was computed
   std::size_t workers_done_ = 0;
   std::size_t shards_done_ = 0;
   std::size_t saving_ = 0;

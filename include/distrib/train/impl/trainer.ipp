@@ -3,8 +3,12 @@
 
 #include <distrib/train/trainer.hpp>
 
+#include <distrib/checkpoint/file_names.hpp>
+#include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
+#include <distrib/net/asio.hpp>
 #include <distrib/net/signals.hpp>
 #include <distrib/ps/cut/initial_checkpoint.hpp>
 #include <distrib/ps/cut/initial_cut.hpp>
@@ -23,13 +27,16 @@
 #include <distrib/train/gradient_norms.hpp>
 #include <distrib/train/local_job.hpp>
 #include <distrib/train/make_local_job.hpp>
+#include <distrib/train/named_values.hpp>
 #include <distrib/train/writer_locks.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace distrib {
@@ -43,7 +50,7 @@ class Trainer::Run {
         pool_{trainer.pool_},
         report_{trainer.report_},
         model_{plan_.model().open()},
-        planned_{plan_.local_job(*model_)},
+        planned_{plan_.local_job(*model_, steps_done(plan_))},
         evaluation_{plan_.model().open_evaluation()} {
     if (evaluation_ != nullptr) keys_ = evaluation_->keys();
     measured_.find({}, keys_);
@@ -60,10 +67,27 @@ class Trainer::Run {
     contributor_ = model_->contributor(job_, planned_.layouts);
     train(restored);
     finish();
-    return report_.result().complete ? 0 : 1;
+    return report_.result().complete || !report_.result().stop_reason.empty() ? 0 : 1;
   }
 
  private:
+  // Returns the steps of the checkpoint that the job continues from, if its last step depends on them; otherwise 0.
+  static auto steps_done(const TrainingPlan& plan) -> Step {
+    if (!plan.counts_from_start() || !plan.save()) return 0;
+    std::vector<Error> refused;
+    const auto reader = newest_complete(plan.save()->directory, refused);
+    return reader ? static_cast<Step>(checkpoint_step(reader->prefix()).value_or(0)) : 0;
+  }
+
+  // Does what a hook has asked for.
+  void heed_hooks() {
+    if (report_.wants_checkpoint()) local_->save();
+    std::string reason = report_.stop_reason();
+    if (reason.empty() || report_.result().steps >= job_.total_steps) return;
+    // In a handler of its own: the one that has told the hooks goes on with its work.
+    asio::post(local_->context(), [this, reason = std::move(reason)] { stop(reason); });
+  }
+
   // Returns the cuts that the job continues from, one per shard; an empty list if it starts from its initializers.
   auto restore() -> std::vector<Cut> {
     std::vector<Cut> cuts;
@@ -88,6 +112,7 @@ class Trainer::Run {
   }
 
   void train(const std::vector<Cut>& restored) {
+    const bool has_values = planned_.initial_values.empty();  // otherwise the workers bring them
     local_ = make_local_job(
         job_, {planned_.updaters}, restored,
         [this](Rank rank, Step step, auto values, auto gradients) {
@@ -98,7 +123,9 @@ class Trainer::Run {
         callbacks(), pool_, std::move(planned_.initial_values));
     const auto begun = std::chrono::steady_clock::now();
     {
-      const Signals signals{local_->context(), [this] { stop(); }};
+      const Signals signals{local_->context(), [this] { stop({}); }};
+      if (report_.wants_checkpoint() && has_values) save_begin();
+      heed_hooks();
       local_->run();
     }
     report_.reached(local_->step());
@@ -109,20 +136,29 @@ class Trainer::Run {
     LocalJobCallbacks callbacks;
     if (!job_.tables.empty())
       callbacks.prepare = [this](Rank rank, Step step) { return contributor_->prepare(rank, step); };
+    callbacks.contributed = [this](Rank rank, Step step, float loss, std::span<const SharedBuffer> blocks) {
+      const NamedValues values{plan_.model().variables(), planned_.layouts, blocks};
+      report_.tell(ContributionMade{step, rank, loss, &values, rank == 0});
+      heed_hooks();
+    };
+    callbacks.measured = report_.phases_of("local");
     callbacks.step_done = [this](Step step, float loss) { step_done(step, loss); };
     callbacks.cut_due = [this](Step step, std::vector<Cut> cuts) { save_in_background(step, std::move(cuts)); };
     return callbacks;
   }
 
-  void stop() {
-    local_->stop([this] {
+  // `reason`: of the hook that asks to stop; empty: a signal does.
+  void stop(const std::string& reason) {
+    local_->stop([this, &reason] {
+      report_.stopped_by(reason);
+      const std::string asked = reason.empty() ? "asked to stop: " : "asked to stop by a hook, " + reason + ": ";
       report_.tell(Event{Event::Kind::interrupted,
                          "local",
                          {},
                          {},
-                         store_ ? "asked to stop: finishing the steps in flight, saving"
-                                : "asked to stop: finishing the steps in flight; nothing is saved, because there is no "
-                                  "SaveCheckpoint"});
+                         asked + (store_ ? "finishing the steps in flight, saving"
+                                         : "finishing the steps in flight; nothing is saved, because there is no "
+                                           "SaveCheckpoint")});
     });
   }
 
@@ -131,19 +167,36 @@ class Trainer::Run {
     report_.tell(StepDone{step, loss, start_.examples_per_step, norms_.take(step)});
     if (evaluation_ != nullptr && step != job_.total_steps && plan_.is_measured_between(step - 1, step))
       measure_in_background(step);
+    heed_hooks();
+  }
+
+  // Saves the state of step 0, if the run begins there: the shards do not make a cut of it, because it follows from the
+  // job.
+  void save_begin() {
+    if (!store_ || start_.first_step != 0 || !job_.tables.empty()) return;
+    report_.tell(CheckpointBegun{0});
+    std::vector<Cut> cuts;
+    for (const ShardLayout& layout : planned_.layouts) cuts.push_back(initial_cut(job_, layout, planned_.updaters));
+    report_.saved(0, store_->save(0, cuts));
   }
 
   void save_in_background(Step step, std::vector<Cut> cuts) {
     auto kept = std::make_shared<std::vector<Cut>>(std::move(cuts));
     auto prefix = std::make_shared<std::string>();
+    auto phase = std::make_shared<Phase>(Phase{Phase::Kind::save, 0, step, {}, {}, false});
+    if (store_) report_.tell(CheckpointBegun{step});
     local_->in_background(
-        [this, step, kept, prefix] {
+        [this, step, kept, prefix, phase] {
+          phase->begin = std::chrono::steady_clock::now();
           if (store_) *prefix = store_->save(step, *kept);
+          phase->end = std::chrono::steady_clock::now();
         },
-        [this, step, kept, prefix] {
+        [this, step, kept, prefix, phase] {
+          if (const PhaseObserver measured = report_.phases_of("local"); store_ && measured) measured(*phase);
           kept->clear();  // on this thread, which takes blocks from the pool again
           if (!prefix->empty()) report_.saved(step, std::move(*prefix));
           local_->cut_saved(step);
+          heed_hooks();
         });
   }
 
@@ -158,6 +211,7 @@ class Trainer::Run {
         [this, blocks, evaluated] {
           blocks->clear();
           report_.evaluated(*evaluated);
+          heed_hooks();
         });
   }
 

@@ -62,8 +62,9 @@ DISTRIB_DECL auto TrainingPlan::updater_finder() const -> UpdaterFinder {
   };
 }
 
-DISTRIB_DECL auto TrainingPlan::local_job(const OpenModel& model) const -> PlannedJob {
-  PlannedJob planned = make_job(model, 1, options_.local.workers, 1);
+DISTRIB_DECL auto TrainingPlan::local_job(const OpenModel& model, Step done) const -> PlannedJob {
+  if (wait().wait_until_step != 0) throw_error(train_errc::cannot_wait, "GlobalStepWaiter");
+  PlannedJob planned = make_job(model, 1, options_.local.workers, 1, done);
   // Nothing is sent again to a shard here, so a cut is due only when the user wants a checkpoint.
   planned.job.cut_interval = every_steps() != 0 ? every_steps() : planned.job.total_steps;
   return complete(std::move(planned));
@@ -71,7 +72,11 @@ DISTRIB_DECL auto TrainingPlan::local_job(const OpenModel& model) const -> Plann
 
 DISTRIB_DECL auto TrainingPlan::cluster_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
                                             std::size_t replay_budget_bytes) const -> PlannedJob {
-  PlannedJob planned = make_job(model, tasks, ranks, options_.replicas);
+  if (counts_from_start()) throw_error(train_errc::only_in_one_process, "StopAtStep::num_steps");
+  if (settings_.asks_for_checkpoints) throw_error(train_errc::only_in_one_process, "a hook with wants_checkpoint()");
+  if (wait().wait_until_step != 0 && options_.consistency.mode() != "async")
+    throw_error(train_errc::cannot_wait, "GlobalStepWaiter");
+  PlannedJob planned = make_job(model, tasks, ranks, options_.replicas, 0);
   planned.job.cut_interval = cut_interval(planned.job, every_steps(), replay_budget_bytes);
   return complete(std::move(planned));
 }
@@ -113,7 +118,7 @@ DISTRIB_DECL void TrainingPlan::check_rows(const TableInfo& table) {
 
 // Returns the whole job, except the interval of cuts and the digests of the model's own initial values.
 DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
-                                         std::uint32_t replicas) const -> PlannedJob {
+                                         std::uint32_t replicas, Step done) const -> PlannedJob {
   const Consistency& consistency = options_.consistency;
   const std::uint32_t shards = options_.local.shards;
   if (tasks == 0 || ranks == 0 || shards == 0)
@@ -155,7 +160,7 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   if (const std::uint32_t counted = consistency.replicas_to_aggregate(ranks); counted > ranks)
     throw_error(train_errc::too_few_workers,
                 "replicas_to_aggregate=" + std::to_string(counted) + ", " + std::to_string(ranks) + " workers");
-  job.total_steps = last_step(model, ranks);
+  job.total_steps = last_step(model, ranks, done);
   return planned;
 }
 
@@ -167,13 +172,16 @@ DISTRIB_DECL auto TrainingPlan::complete(PlannedJob planned) const -> PlannedJob
 
 // Returns the last step of the job: the step of StopAtStep, or the end of the data if that comes first. A synchronous
 // step uses the batches of one contribution of each rank, including backup workers.
-DISTRIB_DECL auto TrainingPlan::last_step(const OpenModel& model, std::uint32_t ranks) const -> Step {
+DISTRIB_DECL auto TrainingPlan::last_step(const OpenModel& model, std::uint32_t ranks, Step done) const -> Step {
   const std::uint64_t contributions = options_.consistency.is_synchronous() ? ranks : 1;
   const std::uint64_t batches_per_step = contributions * options_.gradient_accumulation;
   std::optional<Step> last;
-  if (settings_.stop) last = settings_.stop->last_step;
+  std::error_code ec;
+  if (settings_.stop) settings_.stop->check(ec);
+  if (ec) throw_error(ec, "StopAtStep: give one of last_step and num_steps");
+  if (settings_.stop) last = settings_.stop->last_step_from(done);
   if (const auto batches = model.batches()) last = std::min(last.value_or(*batches), *batches / batches_per_step);
-  if (!last || (settings_.stop && settings_.stop->last_step == 0)) throw_error(train_errc::no_end, "StopAtStep");
+  if (!last) throw_error(train_errc::no_end, "StopAtStep");
   if (*last == 0) throw_error(train_errc::too_little_data, model.describe());
   return *last;
 }

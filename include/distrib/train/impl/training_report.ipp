@@ -22,6 +22,11 @@ DISTRIB_DECL auto TrainingReport::begin(const Job& job, std::uint64_t batch_size
       .restored_from = {}};
 }
 
+DISTRIB_DECL auto TrainingReport::phases_of(std::string task) -> PhaseObserver {
+  if (!hooks_.hears_phases()) return {};
+  return [this, task = std::move(task)](const Phase& phase) { tell(PhaseMeasured{task, phase}); };
+}
+
 DISTRIB_DECL void TrainingReport::saved(Step step, std::string prefix) {
   has_checkpoint(std::move(prefix));
   tell(CheckpointSaved{step, result_.checkpoint});
@@ -44,7 +49,8 @@ DISTRIB_DECL void TrainingReport::end(const Job& job, RuntimeValues& values, std
                                       const AnyEvaluation* evaluation) {
   result_.parameters_sha256 = parameters_sha256(job, values, tables);
   if (evaluation != nullptr && result_.complete) evaluated({result_.steps, (*evaluation)(values)});
-  end();
+  const NamedValues named{values};
+  tell(JobEnd{result_, &named});
 }
 
 }  // namespace v0

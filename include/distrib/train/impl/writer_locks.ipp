@@ -35,6 +35,11 @@ DISTRIB_DECL void WriterLocks::hold_chief(const TrainingPlan& plan, const std::s
   for (const std::string& directory : plan.written()) hold(directory, "chief", who, within);
 }
 
+DISTRIB_DECL void WriterLocks::hold_evaluator(const TrainingPlan& plan, const std::string& who,
+                                              std::chrono::milliseconds within) {
+  for (const std::string& directory : plan.written()) hold(directory, "evaluator", who, within);
+}
+
 DISTRIB_DECL void WriterLocks::hold(const std::string& directory, const std::string& writer, const std::string& who,
                                     std::chrono::milliseconds within) {
   std::error_code ignored;

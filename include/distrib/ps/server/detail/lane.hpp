@@ -10,6 +10,7 @@
 #include <distrib/ps/cut/stored_cuts.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/phase.hpp>
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/server/detail/state_fetch.hpp>
 #include <distrib/ps/server/server_options.hpp>
@@ -136,10 +137,11 @@ class Lane {
 
   /// One shard, and the shell of its service.
   struct Host final : ShardShell {
-    Host(Lane& on, std::uint32_t number)
+    Host(Lane& on, std::uint32_t of)
         : lane{on},
+          number{of},
           files{on.task_.options().directory},
-          service{on.task_.identity(number), on.task_.options().shard, on.task_.kinds(), *this, Clock::now()} {}
+          service{on.task_.identity(of), on.task_.options().shard, on.task_.kinds(), *this, Clock::now()} {}
 
     void open(const Job& job, std::uint32_t of_shard, const CutSettings& cuts, const JobUpdaters& of_job) override {
       replica = of_shard;
@@ -185,7 +187,7 @@ class Lane {
 
     // The actions of `files`.
     void operator()(CutWork work) {
-      lane.on_disk(std::make_shared<CutWork>(std::move(work)), stored, [this](CutWork done) {
+      lane.on_disk(std::make_shared<CutWork>(std::move(work)), stored, number, [this](CutWork done) {
         const bool had_job = service.job().has_value();
         files.performed(std::move(done), service, Clock::now(), *this);
         if (had_job && !service.job()) lane.task_.changed(lane.number_, lane.tally());
@@ -195,6 +197,8 @@ class Lane {
     void operator()(const EndTask& end) { ended(end.code, end.why); }
 
     Lane& lane;
+    std::uint32_t number;
+    Step reached = 0;  // as it was reported
     ShardFiles files;
     std::shared_ptr<StoredCuts<>> stored = std::make_shared<StoredCuts<>>();  // used on the thread of files only
     std::uint32_t replica = 0;  // the number of the replica in the job
@@ -228,16 +232,21 @@ class Lane {
   }
 
   // Performs the work on the thread of files, in order, one at a time. Then calls `done` here.
-  void on_disk(std::shared_ptr<CutWork> work, std::shared_ptr<StoredCuts<>> stored, std::function<void(CutWork)> done) {
-    asio::post(disk_, [this, work = std::move(work), stored = std::move(stored), done = std::move(done)]() mutable {
-      if (work->owner) task_.hold(work->owner->settings.directory, work->failure);
-      if (!work->failure) (*stored)(*work);
-      asio::post(executor_, [this, work = std::move(work), stored = std::move(stored), done = std::move(done)] {
-        if (closed_) return;
-        done(std::move(*work));
-        settle();
-      });
-    });
+  void on_disk(std::shared_ptr<CutWork> work, std::shared_ptr<StoredCuts<>> stored, std::uint32_t shard,
+               std::function<void(CutWork)> done) {
+    asio::post(
+        disk_, [this, work = std::move(work), stored = std::move(stored), shard, done = std::move(done)]() mutable {
+          if (work->owner) task_.hold(work->owner->settings.directory, work->failure);
+          const Instant begun = Clock::now();
+          if (!work->failure) (*stored)(*work);
+          if (task_.options().phases && work->kind == CutWork::Kind::save)
+            task_.tell(Phase{Phase::Kind::save, shard, work->cut.step, begun, Clock::now(), false});
+          asio::post(executor_, [this, work = std::move(work), stored = std::move(stored), done = std::move(done)] {
+            if (closed_) return;
+            done(std::move(*work));
+            settle();
+          });
+        });
   }
 
   // After every event: adds the durations of answered calls, and sets the timer to the earliest wake-up of all shards.
@@ -245,6 +254,7 @@ class Lane {
     if (closed_) return;
     Instant first = Instant::max();
     for (const auto& [number, host] : shards_) {
+      if (task_.options().phases) look_at_step(*host, number);
       if (ShardMeter& meter = host->service.meter(); meter.has_answered()) meter.answered(latest_ = Clock::now());
       if (const auto wake = host->service.wake()) first = std::min(first, *wake);
     }
@@ -257,6 +267,13 @@ class Lane {
       for (auto& [number, host] : shards_) host->service.woken(Clock::now());
       settle();
     });
+  }
+
+  static void look_at_step(Host& host, std::uint32_t number) {
+    const Step step = host.service.step();
+    if (step == std::exchange(host.reached, step)) return;
+    const Instant now = Clock::now();
+    host.lane.task_.tell(Phase{Phase::Kind::reached, number, step, now, now, false});
   }
 
   Task& task_;

@@ -16,6 +16,7 @@
 #include <distrib/net/run_on.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
 #include <distrib/ps/job/directory_lock.hpp>
+#include <distrib/ps/job/phase.hpp>
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/detail/give_way.hpp>
@@ -179,6 +180,13 @@ class TaskShell final : public ServerTask {
   void tell(Event::Kind kind, const std::string& text) {
     if (!options_.observer) return;
     asio::dispatch(executor_, [this, kind, text] { options_.observer({kind, name_, {}, {}, name_ + ": " + text}); });
+  }
+
+  /// Reports what a shard has done.
+  void tell(const Phase& phase) {
+    asio::dispatch(executor_, [this, phase] {
+      if (!closed_) options_.phases(phase);
+    });
   }
 
   // --- the actions of the core that ends the task ---

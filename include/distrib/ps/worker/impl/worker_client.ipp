@@ -23,6 +23,7 @@ DISTRIB_DECL WorkerClient::WorkerClient(const Executor& executor, const Job& job
       shards_{job.shards()},
       owner_{owner},
       node_{job, rank, options_.worker, std::move(cuts), *this},
+      phases_{rank, options_.phases},
       hang_up_{executor} {
   for (const ShardLayout& layout : shard_layouts(job))
     if (layout.wire_block_bytes() > options_.rpc.limits.body_bytes)
@@ -52,7 +53,9 @@ DISTRIB_DECL void WorkerClient::prepared(Step step, std::vector<WantedRows> rows
 
 DISTRIB_DECL void WorkerClient::computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks,
                                          std::vector<WantedRows> next) {
-  node_.computed(ticket, std::move(blocks), Clock::now(), std::move(next));
+  const Instant now = Clock::now();
+  phases_.computed(now);
+  node_.computed(ticket, std::move(blocks), now, std::move(next));
   flush();
 }
 
@@ -108,6 +111,7 @@ DISTRIB_DECL void WorkerClient::on_activity(Link& link, Instant now) {
   const auto self = shared_from_this();
   const auto connection = link.connection;
   if (connection == nullptr) return;
+  if (phases_.measures()) look_at_sockets(now, connection->core().receives());
   ClientEvent event;
   while (connection->core().next(now, event)) {
     if (event.kind == ClientEvent::Kind::greeted) greeted(link);
@@ -168,6 +172,14 @@ DISTRIB_DECL void WorkerClient::cannot_reach(Link& link, const std::error_code& 
 DISTRIB_DECL void WorkerClient::flush() {
   for (Link& link : links_)
     if (link.connection != nullptr) link.connection->settle();
+  if (phases_.measures()) look_at_sockets(Clock::now(), false);
+}
+
+DISTRIB_DECL void WorkerClient::look_at_sockets(Instant now, bool arriving) {
+  bool is_writing = false;
+  for (const Link& link : links_) is_writing = is_writing || (link.connection && link.connection->is_writing());
+  if (!is_writing) phases_.written(now);
+  if (arriving) phases_.arriving(now);
 }
 
 DISTRIB_DECL void WorkerClient::not_repeatable(Step step) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/train/show_progress.hpp>
+#include <distrib/train/hooks/show_progress.hpp>
 
 #include "support/catch.hpp"
 

@@ -79,5 +79,5 @@ class ShowProgress {
 }  // namespace distrib
 
 #ifdef DISTRIB_HEADER_ONLY
-#include <distrib/train/impl/show_progress.ipp>
+#include <distrib/train/hooks/impl/show_progress.ipp>
 #endif

@@ -5,10 +5,11 @@
 #include <distrib/core/event.hpp>
 #include <distrib/summary/event_writer.hpp>
 #include <distrib/train/events.hpp>
+#include <distrib/train/hooks/second_or_step_timer.hpp>
+#include <distrib/train/hooks/summary_file.hpp>
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -17,10 +18,10 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Writes TensorBoard event files: `loss` and `examples_per_second` after the first step of a run and then every
-/// `every_steps` steps (0 counts as 1), with `gradient_norm` if the job clips by norm, and `evaluation/NAME` for each
-/// metric of each evaluation. The first step has no `examples_per_second`. Each run of a job adds a file to the
-/// directory; only one job at a time may use it.
+/// Writes TensorBoard event files: `loss` and `examples_per_second` after the first step of a run, and then every
+/// `every_steps` steps (0 counts as 1) or every so many seconds, as TensorFlow's SummarySaverHook. With them
+/// `gradient_norm` if the job clips by norm, and `evaluation/NAME` for each metric of each evaluation. The first step
+/// has no `examples_per_second`. Each run of a job adds a file to the directory; only one job at a time may use it.
 ///
 /// Errors: if the disk is full, the events are dropped, and that is reported to all hooks; training continues. Any
 /// other failure throws, which ends the job.
@@ -28,7 +29,9 @@ class WriteSummaries {
  public:
   /// Writes to `directory`, which is made at the start of a run if it does not exist. Does not touch the disk yet.
   explicit WriteSummaries(std::string directory, std::uint64_t every_steps = 100)
-      : directory_{std::move(directory)}, every_steps_{every_steps == 0 ? 1 : every_steps} {}
+      : file_{std::move(directory)}, timer_{{.every_steps = every_steps == 0 ? 1 : every_steps}} {}
+  /// Throws `train_errc::bad_hook` if not exactly one of the two options is set.
+  WriteSummaries(std::string directory, const TimerOptions& when) : file_{std::move(directory)}, timer_{when} {}
 
   /// Begins the event file of this run. The trainer calls this function and those below.
   DISTRIB_DECL void on_start(const JobStart& event);
@@ -42,37 +45,27 @@ class WriteSummaries {
 
   /// Writes what is left and closes the event file.
   void on_end(const JobEnd&) {
-    if (writer_) write_out({}, false, true);
+    if (file_.is_open()) file_.write([](EventWriter&, std::error_code&) {}, true);
   }
 
   /// Returns the directory of the event files.
-  [[nodiscard]] auto written_directory() const -> std::string { return directory_; }
+  [[nodiscard]] auto written_directory() const -> std::string { return file_.directory(); }
 
   /// Returns an event if the disk was found to be full. A full disk is reported once; again only if something could be
   /// written meanwhile.
-  [[nodiscard]] auto report() -> std::optional<Event> { return std::exchange(report_, std::nullopt); }
+  [[nodiscard]] auto report() -> std::optional<Event> { return file_.report(); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Makes sure that there is a writer; returns true if that starts a new file.
-  DISTRIB_DECL auto open(std::error_code& ec) -> bool;
-
-  DISTRIB_DECL void write_out(std::error_code ec, bool begins, bool last = false);
-
-  std::string directory_;
-  std::uint64_t every_steps_;
-  std::shared_ptr<EventWriter> writer_;
-  std::optional<Step> written_;
-  Clock::time_point since_{};
+  SummaryFile file_;
+  SecondOrStepTimer timer_;
   std::uint64_t examples_ = 0;
-  bool is_full_ = false;
-  std::optional<Event> report_;
 };
 
 }  // namespace v0
 }  // namespace distrib
 
 #ifdef DISTRIB_HEADER_ONLY
-#include <distrib/train/impl/write_summaries.ipp>
+#include <distrib/train/hooks/impl/write_summaries.ipp>
 #endif

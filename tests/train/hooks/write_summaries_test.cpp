@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/train/write_summaries.hpp>
+#include <distrib/train/hooks/write_summaries.hpp>
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"

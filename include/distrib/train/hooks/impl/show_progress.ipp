@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/train/show_progress.hpp>
+#include <distrib/train/hooks/show_progress.hpp>
 
 namespace distrib {
 inline namespace v0 {

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/train/evaluator.hpp>
+
+#include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/checkpoint/file_names.hpp>
+#include <distrib/checkpoint/latest_checkpoint.hpp>
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/event.hpp>
+#include <distrib/core/slice.hpp>
+#include <distrib/net/asio.hpp>
+#include <distrib/net/instant.hpp>
+#include <distrib/net/signals.hpp>
+#include <distrib/optimizer/sgd.hpp>
+#include <distrib/ps/cut/finished_job.hpp>
+#include <distrib/ps/cut/initial_checkpoint.hpp>
+#include <distrib/ps/cut/initial_cut.hpp>
+#include <distrib/ps/job/exit_code.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/protocol/batch_keys.hpp>
+#include <distrib/ps/store/shard_store.hpp>
+#include <distrib/tensor/runtime_values.hpp>
+#include <distrib/train/error.hpp>
+#include <distrib/train/writer_locks.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <system_error>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+namespace detail {
+
+// Reads the values of a model's variables, and of the rows with these keys, from a checkpoint.
+DISTRIB_DECL auto read_values(const AnyModel& model, const KeyLists& keys, const std::string& prefix) -> RuntimeValues {
+  const std::vector<VariableInfo>& variables = model.variables().infos();
+  const std::vector<TableInfo>& tables = model.variables().table_infos();
+  RuntimeValues values{model.variables()};
+  const BundleReader reader = BundleReader::open(prefix);
+  for (std::size_t v = 0; v < variables.size(); ++v)
+    reader.read(variables[v].name, Slice::whole(variables[v].shape), {values.data(v), values.size_bytes(v)});
+  if (tables.empty()) return values;
+
+  // A job of one shard that has only the tables: it finds the rows in whatever parts they were saved.
+  Job job;
+  job.tables = tables;
+  job.initial_checkpoint = prefix;
+  job.updater = AnyUpdater{Sgd{}}.text();
+  job.total_steps = 1;
+  const JobUpdaters updaters{Sgd{}};
+  const std::vector<ShardLayout> layouts = shard_layouts(job);
+  ShardStore store{job, 0, updaters, std::numeric_limits<std::uint64_t>::max()};
+  store.load(initial_cut(job, layouts.front(), updaters));
+  BatchKeys rows{job, layouts};
+  rows.find({}, keys);
+  const std::vector<SharedBuffer> blocks{store.values(rows.requests().front())};
+  for (std::size_t table = 0; table < job.tables.size(); ++table) {
+    values.rows(table).resize(keys[table].size(), job.tables[table].dim);
+    rows.collect(blocks, table, values.rows(table).data());
+  }
+  return values;
+}
+
+}  // namespace detail
+
+DISTRIB_DECL auto Evaluator::run() -> int {
+  const std::unique_ptr<const AnyEvaluation> evaluation = plan_.model().open_evaluation();
+  if (evaluation == nullptr || !plan_.save()) throw_error(train_errc::nothing_to_evaluate, task_);
+  WriterLocks locks;
+  locks.hold_evaluator(plan_, task_);
+  const std::string& directory = plan_.save()->directory;
+  const auto patience = detail::bounded_time(plan_.options().cluster.evaluator_patience);
+  report_ = TrainingReport{plan_.hooks()};
+
+  asio::io_context here{1};
+  detail::SteadyTimer pause{here};
+  int code = exit_code::again;
+  const auto stop = [&](const std::string& why) {
+    report_.stopped_by(why);
+    report_.tell(Event{Event::Kind::interrupted, task_, {}, {}, "asked to stop" + (why.empty() ? "" : ": " + why)});
+    here.stop();
+  };
+  const Signals signals{here, [&] { stop({}); }};
+  std::string seen;
+  auto since = std::chrono::steady_clock::now();
+  const std::function<void()> look = [&] {
+    // First: what is the newest now is measured before it is asked whether that is the last one.
+    const bool is_finished = !finished_checkpoint(directory).empty();
+    const std::string newest = latest_checkpoint(directory).value_or("");
+    if (!newest.empty() && newest != seen) {
+      measure(*evaluation, seen = newest);
+      since = std::chrono::steady_clock::now();
+    }
+    if (is_finished && report_.result().checkpoint == newest) {
+      code = exit_code::done;
+      return here.stop();
+    }
+    if (const std::string reason = report_.stop_reason(); !reason.empty()) return stop(reason);
+    if (std::chrono::steady_clock::now() - since >= patience) {
+      report_.tell(Event{Event::Kind::waiting, task_, directory, {}, "no new checkpoint in " + directory});
+      return here.stop();
+    }
+    pause.expires_after(look_every);
+    pause.async_wait([&](const std::error_code& ec) {
+      if (!ec) look();
+    });
+  };
+  asio::post(here, look);
+  here.run();
+  report_.end();
+  return code;
+}
+
+DISTRIB_DECL void Evaluator::measure(const AnyEvaluation& evaluation, const std::string& prefix) {
+  Error unread;
+  RuntimeValues values{RuntimeVariables{}};
+  try {
+    values = detail::read_values(plan_.model(), evaluation.keys(), prefix);
+  } catch (const std::system_error& error) {
+    unread = error_of(error);
+  }
+  if (unread) {
+    report_.tell(Event{Event::Kind::checkpoint_refused, task_, prefix, unread.code,
+                       "not measured: " + unread.where + ": " + unread.code.message()});
+    return;
+  }
+  const auto step = static_cast<Step>(checkpoint_step(prefix).value_or(0));
+  report_.reached(step);
+  report_.has_checkpoint(prefix);
+  report_.evaluated({step, evaluation(values), prefix});
+}
+
+}  // namespace v0
+}  // namespace distrib
