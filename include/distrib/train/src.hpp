@@ -15,10 +15,13 @@
 #include <distrib/train/impl/feed_fn.ipp>
 #include <distrib/train/impl/make_cluster_job.ipp>
 #include <distrib/train/impl/make_local_job.ipp>
+#include <distrib/train/impl/make_local_run.ipp>
+#include <distrib/train/impl/make_worker_run.ipp>
 #include <distrib/train/impl/metrics.ipp>
 #include <distrib/train/impl/named_values.ipp>
 #include <distrib/train/impl/parameters_sha256.ipp>
 #include <distrib/train/impl/roc_auc.ipp>
+#include <distrib/train/impl/session_loop.ipp>
 #include <distrib/train/impl/stop_at_step.ipp>
 #include <distrib/train/impl/trainer.ipp>
 #include <distrib/train/impl/training_options.ipp>
