@@ -25,7 +25,8 @@ struct Sensor {
   auto read() -> std::vector<float> {
     distrib::Philox noise{number, next++, 0};
     std::vector<float> reading;
-    for (const float level : {1.0F, 2.0F, 3.0F, 4.0F}) reading.push_back(level + (distrib::uniform01(noise()) - 0.5F) / 8);
+    for (const float level : {1.0F, 2.0F, 3.0F, 4.0F})
+      reading.push_back(level + (distrib::uniform01(noise()) - 0.5F) / 8);
     return reading;
   }
 };

@@ -62,22 +62,22 @@ TEST_CASE("Coming from TensorFlow: P046 a session, P048 recovery, P049 a limit o
   CHECK(server.join() == 0);
 }
 
-TEST_CASE("Coming from TensorFlow: P047 what is written, P051 scaffold, P052 a stop, P053 one process", "[integration]") {
+TEST_CASE("Coming from TensorFlow: P047 what is written, P051 scaffold, P052 a stop, P053 one process",
+          "[integration]") {
   using namespace coming_from_tensorflow_sessions;
   const support::TempDirectory directory;
   const auto data = line_model::write(directory.path());
   const std::string out = (directory.path() / "out").string(), events = (directory.path() / "events").string();
   int begun = 0;
-  const auto recipe = sessions(data).with_hooks(
-      distrib::SaveCheckpoint{.directory = out, .every_steps = 20}, distrib::WriteSummaries{events, 100},
-      distrib::StepCounter{{.output_dir = events, .every_n_steps = 100}});
+  const auto recipe = sessions(data).with_hooks(distrib::SaveCheckpoint{.directory = out, .every_steps = 20},
+                                                distrib::WriteSummaries{events, 100},
+                                                distrib::StepCounter{{.output_dir = events, .every_n_steps = 100}});
   auto stopped = recipe.open({
       .ready = [](const auto& values) -> std::string {
         return std::isfinite(distrib::get<"bias">(values)()) ? "" : "bias";
       },
-      .local_init = [&](const auto& values, distrib::StepContext) {
-        begun += distrib::get<"bias">(values)() == 0 ? 1 : 100;
-      },
+      .local_init = [&](const auto& values,
+                        distrib::StepContext) { begun += distrib::get<"bias">(values)() == 0 ? 1 : 100; },
   });
   auto& session = stopped;
   while (!session.should_stop())

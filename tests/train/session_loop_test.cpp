@@ -119,7 +119,8 @@ TEST_CASE("P049 a worker waits for the chief, with a limit", "[train]") {
   CHECK(ps.get().first == 0);
 }
 
-TEST_CASE("P048 a parameter server that dies and comes back: the session goes on, and counts each step once", "[train]") {
+TEST_CASE("P048 a parameter server that dies and comes back: the session goes on, and counts each step once",
+          "[train]") {
   const support::TempDirectory data;
   const auto dataset = line_model::write(data.path());
   auto local = line_job::builder(dataset, {.workers = 1, .steps = steps}).build();

@@ -73,16 +73,16 @@ auto code_of(auto&& call) -> std::error_code {
 
 TEST_CASE("TrainingSession: a loop of one's own ends with the bits of a trainer, and its hooks hear the same",
           "[train]") {
-  for (const line_job::Setup setup : {line_job::Setup{}, {.workers = 1, .steps = 20}, {.workers = 4, .shards = 2, .parts = 2}}) {
+  for (const line_job::Setup setup :
+       {line_job::Setup{}, {.workers = 1, .steps = 20}, {.workers = 4, .shards = 2, .parts = 2}}) {
     const support::TempDirectory directory;
     const auto data = line_model::write(directory.path());
     const auto save = [&](const char* name) {
       return SaveCheckpoint{.directory = (directory / name).string(), .every_steps = 10};
     };
     std::string of_trainer, of_session;
-    auto trainer = line_job::builder(data, setup)
-                       .with_hooks(save("a"), Evaluate{data.batch(50), 10}, Heard{&of_trainer})
-                       .build();
+    auto trainer =
+        line_job::builder(data, setup).with_hooks(save("a"), Evaluate{data.batch(50), 10}, Heard{&of_trainer}).build();
     REQUIRE(trainer.run() == 0);
     IoPool pool{1};
     std::vector<std::pair<Step, Rank>> made;
@@ -235,14 +235,17 @@ TEST_CASE("P051 Scaffold: ready and local_init see the first values, once, befor
   const support::TempDirectory directory;
   const auto data = line_model::write(directory.path());
   std::string order;
-  auto with = sessions(data, {.steps = 3}).open({
-      .ready =
-          [&](const LineValues& values) {
-            order += "ready " + std::to_string(get<"bias">(values)() == 0) + " ";
-            return std::string{};
-          },
-      .local_init = [&](const LineValues&, StepContext context) { order += "init at " + std::to_string(context.step) + " "; },
-  });
+  auto with =
+      sessions(data, {.steps = 3})
+          .open({
+              .ready =
+                  [&](const LineValues& values) {
+                    order += "ready " + std::to_string(get<"bias">(values)() == 0) + " ";
+                    return std::string{};
+                  },
+              .local_init = [&](const LineValues&,
+                                StepContext context) { order += "init at " + std::to_string(context.step) + " "; },
+          });
   while (!with.should_stop()) {
     with.run(of_model);
     order += ".";

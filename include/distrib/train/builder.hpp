@@ -104,7 +104,8 @@ inline constexpr bool data_of_model = std::same_as<typename D::ExampleType, type
 template <class M> inline constexpr bool data_of_model<OwnBatches, SessionModel<M>> = true;
 /// True if the lookups of a model would have no batch to look at.
 template <class D, class M>
-inline constexpr bool looks_up_own = std::same_as<D, OwnBatches> && (has_known_tables<typename M::Variables> || HasLookups<M>);
+inline constexpr bool looks_up_own =
+    std::same_as<D, OwnBatches> && (has_known_tables<typename M::Variables> || HasLookups<M>);
 }  // namespace detail
 
 /// Builds a trainer, one role at a time. The `with_` functions may be called in any order. Each role has a default,
@@ -124,14 +125,17 @@ class TrainerBuilder {
   [[nodiscard]] auto with_data(D data) const {
     constexpr bool is_own = std::same_as<D, OwnBatches>;
     constexpr bool fits = detail::data_of_model<D, typename R::ModelType>;
-    static_assert(fits || is_own, "distrib: with_data: the schema of the data is for another type than the model's Example");
-    static_assert(fits || !is_own,
-                  "distrib: with_data: only a session can use OwnBatches, because its loop brings the batches; start with "
-                  "session(model) instead of train(model)");
+    static_assert(fits || is_own,
+                  "distrib: with_data: the schema of the data is for another type than the model's Example");
+    static_assert(
+        fits || !is_own,
+        "distrib: with_data: only a session can use OwnBatches, because its loop brings the batches; start with "
+        "session(model) instead of train(model)");
     constexpr bool looks_up_own = detail::looks_up_own<D, typename R::ModelType>;
-    static_assert(!looks_up_own,
-                  "distrib: with_data: a model with an Embedding cannot use OwnBatches, because its lookups() must see a "
-                  "batch before run() is called; give the session data");
+    static_assert(
+        !looks_up_own,
+        "distrib: with_data: a model with an Embedding cannot use OwnBatches, because its lookups() must see a "
+        "batch before run() is called; give the session data");
     if constexpr (fits && !looks_up_own) return copied(recipe_.with_data(std::move(data)));
     else return detail::NoTrainer{};
   }
@@ -454,7 +458,8 @@ class TrainerBuilder {
   template <class Options, class MakeLoop>
   auto open_session(Options options, MakeLoop make_loop) const {
     constexpr bool is_session = detail::is_session_model<typename R::ModelType>;
-    static_assert(is_session, "distrib: open: only a session can be opened; start with session(model), or call build()");
+    static_assert(is_session,
+                  "distrib: open: only a session can be opened; start with session(model), or call build()");
     if constexpr (is_session) {
       TrainerBuilder own = *this;
       own.recipe_.model = recipe_.model.apart();
@@ -474,8 +479,8 @@ class TrainerBuilder {
 
 namespace detail {
 template <class M>
-concept ForSession = std::is_class_v<M> && !std::is_final_v<M> && HasVariables<M> && HasVariablesFunction<M> &&
-                     Model<SessionModel<M>>;
+concept ForSession =
+    std::is_class_v<M> && !std::is_final_v<M> && HasVariables<M> && HasVariablesFunction<M> && Model<SessionModel<M>>;
 }  // namespace detail
 
 /// Starts to build a session, a training whose loop belongs to the program: `session(Mlp{}).with_data(...).with_hooks(

@@ -3,10 +3,10 @@
 
 #include <distrib/core/decl.hpp>
 #include <distrib/net/io_pool.hpp>
-#include <distrib/train/local_job.hpp>
+#include <distrib/train/job/local_job.hpp>
+#include <distrib/train/job/training_run.hpp>
 #include <distrib/train/training_plan.hpp>
 #include <distrib/train/training_report.hpp>
-#include <distrib/train/training_run.hpp>
 
 #include <memory>
 

@@ -4,9 +4,9 @@
 #include <distrib/cluster/cluster_flags.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/train/job/training_run.hpp>
 #include <distrib/train/training_plan.hpp>
 #include <distrib/train/training_report.hpp>
-#include <distrib/train/training_run.hpp>
 
 #include <chrono>
 #include <memory>

@@ -6,9 +6,9 @@
 #include <distrib/net/io_pool.hpp>
 #include <distrib/train/cluster_trainer.hpp>
 #include <distrib/train/events.hpp>
+#include <distrib/train/job/training_run.hpp>
 #include <distrib/train/training_plan.hpp>
 #include <distrib/train/training_report.hpp>
-#include <distrib/train/training_run.hpp>
 
 #include <chrono>
 #include <exception>

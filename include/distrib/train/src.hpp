@@ -13,8 +13,6 @@
 #include <distrib/train/impl/cluster_trainer.ipp>
 #include <distrib/train/impl/evaluator.ipp>
 #include <distrib/train/impl/feed_fn.ipp>
-#include <distrib/train/impl/make_cluster_job.ipp>
-#include <distrib/train/impl/make_local_job.ipp>
 #include <distrib/train/impl/make_local_run.ipp>
 #include <distrib/train/impl/make_worker_run.ipp>
 #include <distrib/train/impl/metrics.ipp>

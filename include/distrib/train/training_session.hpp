@@ -21,11 +21,11 @@ inline namespace v0 {
 namespace detail {
 
 template <class F, class M>
-concept StepOfBatch = requires(F& step, const Batch<typename SessionExample<M>::Type>& batch,
-                               const Values<typename M::Variables>& values,
-                               Gradients<typename M::Variables>& gradients, StepContext context) {
-  { step(batch, values, gradients, context) } -> std::convertible_to<float>;
-};
+concept StepOfBatch =
+    requires(F& step, const Batch<typename SessionExample<M>::Type>& batch, const Values<typename M::Variables>& values,
+             Gradients<typename M::Variables>& gradients, StepContext context) {
+      { step(batch, values, gradients, context) } -> std::convertible_to<float>;
+    };
 template <class F, class M>
 concept StepOfOwnBatch = requires(F& step, const Values<typename M::Variables>& values,
                                   Gradients<typename M::Variables>& gradients, StepContext context) {
@@ -81,10 +81,11 @@ class TrainingSession {
   template <class F>
   auto run(F&& step) -> float {
     constexpr bool fits = own ? detail::StepOfOwnBatch<F, M> : detail::StepOfBatch<F, M>;
-    static_assert(fits || own,
-                  "distrib: run() of a session takes a function that can be called as step(const distrib::Batch<Example>&, "
-                  "const distrib::Values<Variables>&, distrib::Gradients<Variables>&, distrib::StepContext) and returns "
-                  "the loss, a float");
+    static_assert(
+        fits || own,
+        "distrib: run() of a session takes a function that can be called as step(const distrib::Batch<Example>&, "
+        "const distrib::Values<Variables>&, distrib::Gradients<Variables>&, distrib::StepContext) and returns "
+        "the loss, a float");
     static_assert(fits || !own,
                   "distrib: run() of a session with OwnBatches takes a function that can be called as step(const "
                   "distrib::Values<Variables>&, distrib::Gradients<Variables>&, distrib::StepContext) and returns the "

@@ -156,7 +156,8 @@ TEST_CASE("Job: a setting that is not the default is a line of its own", "[ps]")
   CHECK(changed([](Job& job) {
           job.wire_format = distrib::FloatFormat::float16;
         }).find("use_nesterov=false\nwire_format float16\nconsistency bulk") != std::string::npos);
-  CHECK(changed([](Job& job) { job.replayable = false; }).find("4 files\nreplayable false\nranks") != std::string::npos);
+  CHECK(changed([](Job& job) { job.replayable = false; }).find("4 files\nreplayable false\nranks") !=
+        std::string::npos);
 }
 
 TEST_CASE("Job: the lines about the initial checkpoint follow it, in the given order", "[ps]") {

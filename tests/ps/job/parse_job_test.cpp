@@ -63,9 +63,8 @@ auto equal(const Job& one, const Job& other) -> bool {
          one.updaters_of == other.updaters_of && one.row_mean == other.row_mean &&
          one.gradient_accumulation == other.gradient_accumulation && one.gradient_clipping == other.gradient_clipping &&
          one.check_numerics == other.check_numerics && one.wire_format == other.wire_format &&
-         one.consistency == other.consistency && one.data == other.data &&
-         one.replayable == other.replayable && one.ranks == other.ranks &&
-         one.total_steps == other.total_steps && one.cut_interval == other.cut_interval;
+         one.consistency == other.consistency && one.data == other.data && one.replayable == other.replayable &&
+         one.ranks == other.ranks && one.total_steps == other.total_steps && one.cut_interval == other.cut_interval;
 }
 
 /// Where a text is refused; empty if it is accepted.

@@ -1042,8 +1042,12 @@ TEST_CASE("SyncWorkerCore: in a job that is not replayable a new worker sends sh
       {"now they are at one step", w.joined(1, 2, {0, 2}), {"pull 0 step=2", "pull 1 step=2"}},
       {"", w.values(0, 2, 2, {0, 2}), {}},
       {"", w.values(1, 2, 2, {0, 2}), {"compute step=3 ticket=3 of 2"}},
-      {"", w.computed(3), {"push 0 step=3 rank=1 common=2", "push 1 step=3 rank=1 common=2", "pull 0 step=3", "pull 1 step=3"}},
-      {"a shard that comes back is sent what it lacks", w.joined(1, 2, {0, 2}), {"push 1 step=3 rank=1 common=2", "pull 1 step=3"}},
+      {"",
+       w.computed(3),
+       {"push 0 step=3 rank=1 common=2", "push 1 step=3 rank=1 common=2", "pull 0 step=3", "pull 1 step=3"}},
+      {"a shard that comes back is sent what it lacks",
+       w.joined(1, 2, {0, 2}),
+       {"push 1 step=3 rank=1 common=2", "pull 1 step=3"}},
   });
 
   SyncWorker replayable = sync_worker(9, 2);

@@ -953,7 +953,8 @@ TEST_CASE("ShardService: a job that is not replayable ends with code 1 when a wo
   Job job = job_of(2, 9, 3);
   job.replayable = false;
   const std::string ended =
-      "shell ended 1: contributions of batches of the program's own are lost: start all tasks again, they continue from "
+      "shell ended 1: contributions of batches of the program's own are lost: start all tasks again, they continue "
+      "from "
       "the newest cut (rank ";
   const auto begun = [&](ServiceBench& bench, char who, std::uint64_t number, Rank rank) {
     return bench.call<distrib::Join>(who, number, {rank, hash_of(job), {}, {}, {}, true});
@@ -974,7 +975,8 @@ TEST_CASE("ShardService: a job that is not replayable ends with code 1 when a wo
         {"its contribution is lost: all hear of it, and it saves",
          bench.join('a', 1, 0),
          {"a1 lost rank 0", "b1 lost rank 0", "shell save 1 w=-1"}},
-        {"no contribution counts any more", bench.push('b', 3, 2, 1, 1),
+        {"no contribution counts any more",
+         bench.push('b', 3, 2, 1, 1),
          {"b3 failed: the connection is closed: connect again"}},
         {"durable", bench.saved(1), {"b1 notice k=1 cuts=0,1", "a1 end", "b1 end", ended + "0)"}},
     });
@@ -982,8 +984,8 @@ TEST_CASE("ShardService: a job that is not replayable ends with code 1 when a wo
   SECTION("it leaves") {
     ServiceBench bench{job, {}, options};
     bench.join_all();
-    bench.tell({{"", bench.call<distrib::Leave>('b', 2),
-                 {"b2 ok", "b1 end", "a1 lost rank 1", "a1 end", ended + "1)"}}});
+    bench.tell(
+        {{"", bench.call<distrib::Leave>('b', 2), {"b2 ok", "b1 end", "a1 lost rank 1", "a1 end", ended + "1)"}}});
   }
   SECTION("it does not come back") {
     ServiceBench bench{job, {}, options};
@@ -998,7 +1000,9 @@ TEST_CASE("ShardService: a job that is not replayable ends with code 1 when a wo
     bench.tell({
         {"", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
         {"", bench.opened(), {"a1 joined k=0 cuts=0"}},
-        {"this one has contributed before", begun(bench, 'b', 1, 1), {"a1 lost rank 1", "b1 lost rank 1", "a1 end", "b1 end", ended + "1)"}},
+        {"this one has contributed before",
+         begun(bench, 'b', 1, 1),
+         {"a1 lost rank 1", "b1 lost rank 1", "a1 end", "b1 end", ended + "1)"}},
     });
   }
   SECTION("only the shard was started again") {

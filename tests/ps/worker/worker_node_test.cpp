@@ -506,7 +506,8 @@ TEST_CASE("WorkerNode: in a job that is not replayable no contribution is made a
   distrib::Job job = node_job(1, 9, 9);
   job.replayable = false;
   const std::string lost =
-      "contributions of batches of the program's own are lost: start all tasks again, they continue from the newest cut";
+      "contributions of batches of the program's own are lost: start all tasks again, they continue from the newest "
+      "cut";
   NodeBench bench{job};
   bench.tell({
       {"it has begun nothing", bench.connects(0), {"0 join 1"}},
@@ -529,11 +530,13 @@ TEST_CASE("WorkerNode: in a job that is not replayable no contribution is made a
   NodeBench other{job};
   other.connect(0);
   other.joined(0, 0)();
-  other.tell({{"another rank is lost", other.item(0, {JoinItem::Kind::rank_lost, {}, 0}),
+  other.tell({{"another rank is lost",
+               other.item(0, {JoinItem::Kind::rank_lost, {}, 0}),
                {"shell failed: " + lost + " (rank 0)"}}});
   NodeBench without_credit{job};
   without_credit.connect(0);
-  without_credit.tell({{"and so when its stream fails", without_credit.fails<Join>(0, ps_errc::rank_lost, "rank 0"),
+  without_credit.tell({{"and so when its stream fails",
+                        without_credit.fails<Join>(0, ps_errc::rank_lost, "rank 0"),
                         {"shell failed: " + lost + " (shard 0: rank 0)"}}});
 }
 

@@ -128,7 +128,8 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::unlike_arithmetic), failure::mismatch,
      "all workers of a synchronous job must compute alike: start them with the same build and settings"},
     {static_cast<int>(ps_errc::not_replayable), failure::unavailable,
-     "contributions of batches of the program's own are lost: start all tasks again, they continue from the newest cut"},
+     "contributions of batches of the program's own are lost: start all tasks again, they continue from the newest "
+     "cut"},
 };
 
 /// Returns the category "distrib.ps".

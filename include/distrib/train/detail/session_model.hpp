@@ -30,9 +30,9 @@ struct SessionExample<M> {
 
 /// What a session computes in the place of `gradients()`.
 template <class M>
-using StepFunction =
-    std::function<float(const Batch<typename SessionExample<M>::Type>& batch, const Values<typename M::Variables>& values,
-                        Gradients<typename M::Variables>& gradients, StepContext context)>;
+using StepFunction = std::function<float(const Batch<typename SessionExample<M>::Type>& batch,
+                                         const Values<typename M::Variables>& values,
+                                         Gradients<typename M::Variables>& gradients, StepContext context)>;
 
 /// What a session and its model share. Only one thread uses it, the one that calls `run`.
 template <class M> struct SessionState {

@@ -9,8 +9,8 @@
 #include <distrib/ps/server/server.hpp>
 #include <distrib/ps/server/server_options.hpp>
 #include <distrib/train/cluster_mode.hpp>
+#include <distrib/train/job/training_run.hpp>
 #include <distrib/train/make_worker_run.hpp>
-#include <distrib/train/training_run.hpp>
 
 #include <memory>
 #include <utility>

@@ -22,11 +22,11 @@
 #include <distrib/ps/store/table_digest.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/train/any_model.hpp>
-#include <distrib/train/assemble.hpp>
 #include <distrib/train/checkpoint_store.hpp>
-#include <distrib/train/gradient_norms.hpp>
-#include <distrib/train/local_job.hpp>
-#include <distrib/train/make_local_job.hpp>
+#include <distrib/train/job/assemble.hpp>
+#include <distrib/train/job/gradient_norms.hpp>
+#include <distrib/train/job/local_job.hpp>
+#include <distrib/train/job/make_local_job.hpp>
 #include <distrib/train/named_values.hpp>
 #include <distrib/train/writer_locks.hpp>
 
@@ -101,9 +101,8 @@ class LocalRun final : public TrainingRun {
     std::string reason = report_.stop_reason();
     if (reason.empty() || report_.result().steps >= job_.total_steps) return;
     // In a handler of its own: the one that has told the hooks goes on with its work.
-    asio::post(local_->context(), [this, reason = std::move(reason)] {
-      stop_job("asked to stop by a hook, " + reason, reason);
-    });
+    asio::post(local_->context(),
+               [this, reason = std::move(reason)] { stop_job("asked to stop by a hook, " + reason, reason); });
   }
 
   // Returns the cuts that the job continues from, one per shard; an empty list if it starts from its initializers.
@@ -170,9 +169,10 @@ class LocalRun final : public TrainingRun {
                          "local",
                          {},
                          {},
-                         asked + ": " + (store_ ? "finishing the steps in flight, saving"
-                                         : "finishing the steps in flight; nothing is saved, because there is no "
-                                           "SaveCheckpoint")});
+                         asked + ": " +
+                             (store_ ? "finishing the steps in flight, saving"
+                                     : "finishing the steps in flight; nothing is saved, because there is no "
+                                       "SaveCheckpoint")});
     });
   }
 

@@ -23,14 +23,14 @@
 #include <distrib/ps/worker/ask_status.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/train/any_model.hpp>
-#include <distrib/train/assemble.hpp>
 #include <distrib/train/checkpoint_store.hpp>
-#include <distrib/train/cluster_job.hpp>
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/error.hpp>
-#include <distrib/train/make_cluster_job.hpp>
+#include <distrib/train/job/assemble.hpp>
+#include <distrib/train/job/cluster_job.hpp>
+#include <distrib/train/job/make_cluster_job.hpp>
+#include <distrib/train/job/training_run.hpp>
 #include <distrib/train/named_values.hpp>
-#include <distrib/train/training_run.hpp>
 #include <distrib/train/writer_locks.hpp>
 
 #include <algorithm>
@@ -72,11 +72,11 @@ class WorkerRun final : public TrainingRun {
     if (chief_ && !plan_.by_evaluator()) evaluation_ = plan_.model().open_evaluation();
     // Until the first step is known: after a late start the job may be done already.
     start_.first_step = job_.total_steps;
+    if (ready_within && !chief_ && !wait_for_chief(*ready_within)) return;
+    if (!wait_for_step()) return;
     running_ = make_cluster_job(job_, rank_, addresses(), options(), cuts_, callbacks());
-    const bool waits = ready_within && !chief_;
-    if ((waits && !wait_for_chief(*ready_within)) || !wait_for_step()) running_.reset();
-    else signals_.emplace(running_->context(), [this] { stop_job("asked to stop", {}); });
-    if (ready_within && running_ != nullptr) limit_start(*ready_within);
+    signals_.emplace(running_->context(), [this] { stop_job("asked to stop", {}); });
+    if (ready_within) limit_start(*ready_within);
   }
   WorkerRun(const WorkerRun&) = delete;
   auto operator=(const WorkerRun&) -> WorkerRun& = delete;

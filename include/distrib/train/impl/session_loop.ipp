@@ -7,7 +7,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/train/error.hpp>
-#include <distrib/train/local_job.hpp>
+#include <distrib/train/job/local_job.hpp>
 #include <distrib/train/make_local_run.hpp>
 #include <distrib/train/make_worker_run.hpp>
 

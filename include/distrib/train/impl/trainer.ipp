@@ -3,9 +3,9 @@
 
 #include <distrib/train/trainer.hpp>
 
-#include <distrib/train/local_job.hpp>
+#include <distrib/train/job/local_job.hpp>
+#include <distrib/train/job/training_run.hpp>
 #include <distrib/train/make_local_run.hpp>
-#include <distrib/train/training_run.hpp>
 
 #include <memory>
 

@@ -38,10 +38,10 @@ class MetProcesses {
 
  private:
   enum class Met : std::uint8_t {
-    none,    // no process has joined
-    idle,    // one has joined that had not begun, and nothing has come from it
+    none,  // no process has joined
+    idle,  // one has joined that had not begun, and nothing has come from it
     pushed,  // as `idle`, and a contribution has come
-    begun,   // one has joined that had begun before
+    begun,  // one has joined that had begun before
   };
 
   static auto was_new(Met met) noexcept -> bool { return met == Met::idle || met == Met::pushed; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/train/make_local_job.hpp>
+#include <distrib/train/job/make_local_job.hpp>
 
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
@@ -14,7 +14,7 @@
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/shard_action.hpp>
 #include <distrib/ps/store/shard_store.hpp>
-#include <distrib/train/local_job.hpp>
+#include <distrib/train/job/local_job.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -7,7 +7,7 @@
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/worker/worker_client_options.hpp>
-#include <distrib/train/cluster_job.hpp>
+#include <distrib/train/job/cluster_job.hpp>
 
 #include <memory>
 #include <vector>
@@ -26,5 +26,5 @@ inline namespace v0 {
 }  // namespace distrib
 
 #ifdef DISTRIB_HEADER_ONLY
-#include <distrib/train/impl/make_cluster_job.ipp>
+#include <distrib/train/job/impl/make_cluster_job.ipp>
 #endif

@@ -7,7 +7,7 @@
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/store/cut.hpp>
-#include <distrib/train/local_job.hpp>
+#include <distrib/train/job/local_job.hpp>
 
 #include <memory>
 #include <span>
@@ -29,5 +29,5 @@ inline namespace v0 {
 }  // namespace distrib
 
 #ifdef DISTRIB_HEADER_ONLY
-#include <distrib/train/impl/make_local_job.ipp>
+#include <distrib/train/job/impl/make_local_job.ipp>
 #endif

@@ -66,12 +66,6 @@ class ClusterJob {
   /// Returns how the worker ended: see `WorkerEnd`. To be called once, when `next` has returned false.
   [[nodiscard]] virtual auto end() -> WorkerEnd = 0;
 
-  /// Runs the job to its end, and returns how the worker ended. Throws what a callback threw.
-  [[nodiscard]] auto run() -> WorkerEnd {
-    while (next()) make();
-    return end();
-  }
-
   /// Returns the context in which callbacks run: use it for timers and signals of the owner.
   [[nodiscard]] virtual auto context() noexcept -> asio::io_context& = 0;
 

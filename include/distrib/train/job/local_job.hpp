@@ -42,7 +42,7 @@ struct LocalJobCallbacks {
 
 /// Where a local job computes contributions.
 enum class ComputeOn : std::uint8_t {
-  pool,    ///< On the threads of the pool; without a pool on the owner's thread.
+  pool,  ///< On the threads of the pool; without a pool on the owner's thread.
   caller,  ///< On the owner's thread, in `LocalJob::make`. The pool is for work in the background.
 };
 
@@ -65,11 +65,6 @@ class LocalJob {
 
   /// After `stop()`: the contributions that `next` has announced will not be made.
   virtual void abandon() = 0;
-
-  /// Runs the job to its end. Throws as `next`.
-  void run() {
-    while (next()) make();
-  }
 
   /// Returns the context in which callbacks run, inside `next()` and `make()`: use it for timers and signals of the
   /// owner.

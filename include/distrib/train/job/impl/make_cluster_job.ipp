@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/train/make_cluster_job.hpp>
+#include <distrib/train/job/make_cluster_job.hpp>
 
 #include <distrib/core/event.hpp>
 #include <distrib/net/address.hpp>
@@ -14,7 +14,7 @@
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/store/block_pool.hpp>
 #include <distrib/ps/worker/worker_client.hpp>
-#include <distrib/train/cluster_job.hpp>
+#include <distrib/train/job/cluster_job.hpp>
 
 #include <memory>
 #include <optional>
