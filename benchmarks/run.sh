@@ -5,6 +5,7 @@
 # --compiled: the programs link to distrib::compiled, in build/benchmarks_compiled, instead of being header-only. NAMEs:
 #   cuts       the work of a shard's thread while 512 MiB are saved under load, compared with a cut in one piece; and
 #              how long pushes to such a parameter server take meanwhile
+#   evaluator  the time of a chief with 10 evaluations by itself and by a task `evaluator`, compared with none
 #   files      reading files of safetensors and PyTorch, compared with pread
 #   guarantees pushes, pulls and the main job with and without names of contributions, buffers for sending them again,
 #              and checksums; not with --compiled
@@ -27,13 +28,13 @@
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,26s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,27s/^# //p' benchmarks/run.sh)
 
 names=() build=build/benchmarks compiled=OFF
 for name in "$@"; do
   case $name in
     --compiled) build=build/benchmarks_compiled compiled=ON ;;
-    cuts | files | guarantees | kernels | main-job | main-job-tensorflow | parameters | records | records-tensorflow | rpc | \
+    cuts | evaluator | files | guarantees | kernels | main-job | main-job-tensorflow | parameters | records | records-tensorflow | rpc | \
       rpc-abuse | torch)
       names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
@@ -41,7 +42,7 @@ for name in "$@"; do
   esac
 done
 if [ ${#names[@]} -eq 0 ]; then
-  names=(cuts files kernels main-job parameters records rpc rpc-abuse)
+  names=(cuts evaluator files kernels main-job parameters records rpc rpc-abuse)
   [ $compiled = ON ] || names+=(guarantees)
 fi
 if [ $compiled = ON ]; then
@@ -62,6 +63,7 @@ targets=() components=
 for name in "${names[@]}"; do
   case $name in
     cuts) targets+=(benchmark_ps_cuts_benchmark benchmark_ps_saves_benchmark) ;;
+    evaluator) targets+=(benchmark_main_job_evaluated distrib_command fashion_mnist_convert) ;;
     files) targets+=(benchmark_files_tensors_benchmark) ;;
     guarantees) targets+=(distrib_guarantees_benchmarks distrib_command fashion_mnist_convert) ;;
     kernels) targets+=(benchmark_optimizer_kernels_benchmark) ;;
@@ -110,6 +112,7 @@ convert() {  # converts Fashion-MNIST, if that was not done before
 measure() {  # NAME
   case $1 in
     cuts) python3 -B benchmarks/cuts.py $build ;;
+    evaluator) convert && python3 -B benchmarks/evaluator.py $build $records ;;
     files) python3 -B benchmarks/files.py $build ;;
     guarantees) convert && python3 -B benchmarks/guarantees.py $build $records ;;
     kernels) python3 -B benchmarks/kernels.py $build ;;

@@ -77,6 +77,15 @@ TEST_CASE("ClusterFlags: the default index is 0, and worker 0 is the chief", "[c
                   .flags.is_chief());
 }
 
+TEST_CASE("ClusterFlags: an evaluator has the flags of the other tasks, and is in no list", "[cluster][flags]") {
+  const ClusterFlags flags =
+      known({"--job_name=evaluator", "--task_index=0", "--ps_hosts=p0:1", "--worker_hosts=w0:1,w1:1"}).flags;
+  CHECK(flags.task() == distrib::TaskId{"evaluator", 0});
+  CHECK_FALSE(flags.local());
+  CHECK_FALSE(flags.is_chief());
+  CHECK(flags.cluster() == ClusterSpec{{"ps", {"p0:1"}}, {"worker", {"w0:1", "w1:1"}}});
+}
+
 TEST_CASE("ClusterFlags: without a job name there is one process", "[cluster][flags]") {
   for (const Arguments& arguments : {Arguments{}, Arguments{"--job_name="}, Arguments{"--ps_hosts=p0:1"}}) {
     const auto [flags, rest, error] = known(arguments);
@@ -121,7 +130,9 @@ TEST_CASE("ClusterFlags: an error says what to pass", "[cluster][flags]") {
        cluster_errc::bad_integer,
        "--task_index=-1: must be a whole"},
       {{"--job_name=ps", ps, workers, "--task_index="}, cluster_errc::bad_integer, "--task_index=: must be a whole"},
-      {{"--job_name=gardener", ps, workers}, cluster_errc::no_such_job, "--job_name=gardener (must be ps or"},
+      {{"--job_name=gardener", ps, workers}, cluster_errc::no_such_job, "--job_name=gardener (must be ps, worker or"},
+      {{"--job_name=evaluator", ps, workers, "--task_index=1"}, cluster_errc::no_such_task, "job 'evaluator' has 1 task:"},
+      {{"--job_name=evaluator", ps}, cluster_errc::missing_hosts, "--worker_hosts: must be given"},
       {{"--job_name"}, cluster_errc::missing_value, "--job_name: the flag needs a value"},
       {{ps, "--task_indx=1"}, cluster_errc::unknown_flag, "--task_indx=1: unknown flag; known are --job_name"},
       {{ps, "train"}, cluster_errc::unknown_flag, "train: unknown flag"},

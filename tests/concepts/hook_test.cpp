@@ -3,6 +3,8 @@
 
 #include "support/catch.hpp"
 
+#include <string>
+
 namespace {
 
 /// The smallest Hooks: each handles one event, and can be copied, but neither default-constructed nor assigned.
@@ -18,6 +20,15 @@ struct Step : Copied {
   using Copied::Copied;
   distrib::Step heard = 0;
   auto on_step(const distrib::StepDone& done) -> distrib::Step { return heard = done.step; }
+};
+struct Contribution : Copied {
+  void on_contribution(const distrib::ContributionMade&) {}
+};
+struct Saving : Copied {
+  void on_saving(const distrib::CheckpointBegun&) {}
+};
+struct Spent : Copied {
+  void on_phase(const distrib::PhaseMeasured&) {}
 };
 struct Saved : Copied {
   void on_saved(const distrib::CheckpointSaved&) {}
@@ -36,6 +47,9 @@ struct Set : Copied {
 };
 static_assert(distrib::Hook<Start>);
 static_assert(distrib::Hook<Step>);
+static_assert(distrib::Hook<Contribution>);
+static_assert(distrib::Hook<Saving>);
+static_assert(distrib::Hook<Spent>);
 static_assert(distrib::Hook<Saved>);
 static_assert(distrib::Hook<MeasuredHook>);
 static_assert(distrib::Hook<Told>);
@@ -44,6 +58,9 @@ static_assert(distrib::Hook<Set>);
 
 struct Misspelt : Copied {
   void on_stpe(const distrib::StepDone&) {}
+};
+struct OnlyAsks : Copied {
+  auto stop_reason() const -> std::string { return {}; }
 };
 struct HearsOther : Copied {
   void on_step(const distrib::JobStart&) {}
@@ -59,6 +76,7 @@ struct Moved : Step {
 };
 static_assert(!distrib::Hook<Copied>);
 static_assert(!distrib::Hook<Misspelt>);
+static_assert(!distrib::Hook<OnlyAsks>);
 static_assert(!distrib::Hook<HearsOther>);
 static_assert(!distrib::Hook<ChangesEvent>);
 static_assert(!distrib::Hook<AsksMore>);

@@ -212,6 +212,8 @@ auto flags(const Json& input) -> Json {
     return {{"flags", list}};
   }
   const distrib::ClusterFlags parsed = flag_list(input.at("argv"));
+  if (parsed.job_name == "evaluator")  // mnist.py makes a cluster of ps and workers alone
+    throw std::system_error{distrib::cluster_errc::no_such_job, parsed.job_name};
   if (parsed.local()) return {{"mode", "single machine, no device, empty master"}};
   Json answer{{"mode", "distributed"}};
   if (parsed.job_name == "ps") {

@@ -66,12 +66,12 @@ forever='exec sleep 1000'
 what='flags and TF_CONFIG'
 task 'python3 -c "import json,os,sys; print(json.dumps([sys.argv[1:], json.loads(os.environ[\"TF_CONFIG\"]), sys.stdin.read()]))" "$@"'
 status=0
-TF_CONFIG=old "$distrib" launch --ps 2 --workers 3 -- ./task --data 'a b' '' -- --ps 9 '*' >log 2>&1 <<<'nothing of this' || status=$?
+TF_CONFIG=old "$distrib" launch --ps 2 --workers 3 --evaluator -- ./task --data 'a b' '' -- --ps 9 '*' >log 2>&1 <<<'nothing of this' || status=$?
 [ $status -eq 0 ] || fail "exit code $status"
 python3 - <<'END' || { fail 'wrong flags or TF_CONFIG'; cat log >&2; }
 import json
 tasks = dict(line.split(" | ", 1) for line in open("log") if not line.startswith("launch"))
-assert sorted(tasks) == ["ps0", "ps1", "worker0", "worker1", "worker2"], sorted(tasks)
+assert sorted(tasks) == ["evaluator0", "ps0", "ps1", "worker0", "worker1", "worker2"], sorted(tasks)
 seen = set()
 for name, text in tasks.items():
     job, index = name[:-1], int(name[-1])

@@ -43,7 +43,9 @@ TEST_CASE("task_flags, tf_config: their exact texts", "[tools]") {
 }
 
 TEST_CASE("task_flags, tf_config: the library reads the same cluster from both", "[tools]") {
-  for (const distrib::TaskId& task : tools::tasks_of(cluster)) {
+  std::vector<distrib::TaskId> tasks = tools::tasks_of(cluster);
+  tasks.push_back({"evaluator", 0});
+  for (const distrib::TaskId& task : tasks) {
     CAPTURE(tools::task_name(task));
     const ClusterFlags flags = flags_from(tools::task_flags(task, cluster), "");
     CHECK(flags.task() == task);

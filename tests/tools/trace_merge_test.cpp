@@ -40,7 +40,7 @@ TEST_CASE("Trace: clocks are compared by the median over the common steps", "[to
 
 TEST_CASE("Trace: events are written with another time and process, and otherwise as they were", "[tools]") {
   const auto trace = trace_of(R"([
-{"ph":"M","name":"process_name","pid":41,"args":{"name":"/job:ps/task:0"}},
+{"ph":"M","name":"process_name","pid":41,"args":{"name":"job-ps-task-0"}},
 {"ts":5.5,"dur":2,"ph":"X","name":"save","pid":41,"tid":3,"args":{"step":2}},
 )" + reached(2, 8) + "\n]\n");
   std::string text;
@@ -48,7 +48,7 @@ TEST_CASE("Trace: events are written with another time and process, and otherwis
   const auto merged = nlohmann::json::parse(text + "]");
   REQUIRE(merged.size() == 3);
   CHECK(merged[0] ==
-        nlohmann::json::parse(R"({"ph":"M","name":"process_name","pid":2,"args":{"name":"/job:ps/task:0"}})"));
+        nlohmann::json::parse(R"({"ph":"M","name":"process_name","pid":2,"args":{"name":"job-ps-task-0"}})"));
   CHECK(merged[1] ==
         nlohmann::json::parse(R"({"ts":0.0,"dur":2,"ph":"X","name":"save","pid":2,"tid":3,"args":{"step":2}})"));
   CHECK(merged[2]["ts"] == 2.5);

@@ -99,6 +99,33 @@ TEST_CASE("Evaluator: follows a job that is being trained, and keeps its best ch
   CHECK(distrib::latest_checkpoint(out + "/best") == out + "/best/model.ckpt-" + std::to_string(best));
 }
 
+TEST_CASE("Evaluator: a job that is done may go on, with a later last step", "[train]") {
+  const support::TempDirectory directory;
+  const auto data = line_model::write(directory.path());
+  const SaveCheckpoint save{.directory = (directory / "out").string(), .every_steps = 20};
+  REQUIRE(line_job::builder(data, {.steps = 40}).with_hooks(save).build().run() == 0);
+
+  distrib::IoPool pool{1};
+  std::map<Step, distrib::Metrics> measured;
+  const auto builder =
+      line_job::builder(data, {.steps = 60}).with_hooks(save, Evaluate{data.batch(50)}, Points{&measured});
+  auto patient = builder.build(pool, evaluator_flags());
+  auto code = std::async(std::launch::async, [&] { return patient.run(); });
+  CHECK(code.wait_for(2 * distrib::Evaluator::look_every) == std::future_status::timeout);
+  REQUIRE(line_job::builder(data, {.steps = 60}).with_hooks(save).build().run() == 0);
+  CHECK(code.get() == 0);
+  CHECK(measured.contains(40));
+  CHECK(measured.contains(60));
+
+  // It does not go on.
+  auto longer = line_job::builder(data, {.steps = 80})
+                    .with_hooks(save, Evaluate{data.batch(50)})
+                    .with_cluster_mode({.evaluator_patience = 1ms})
+                    .build(pool, evaluator_flags());
+  CHECK(longer.run() == 0);
+  CHECK(longer.result().steps == 60);
+}
+
 TEST_CASE("Evaluator: ends with 1 if no checkpoint comes, or a hook asks to stop", "[train]") {
   const support::TempDirectory directory;
   const auto data = line_model::write(directory.path());

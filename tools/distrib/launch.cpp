@@ -39,8 +39,10 @@ auto launch(const LaunchOptions& options) -> int {
   }
 
   const distrib::ClusterSpec cluster = local_cluster(options.ps, options.workers);
+  std::vector<distrib::TaskId> tasks = tasks_of(cluster);
+  if (options.evaluator) tasks.push_back({"evaluator", 0});  // no other task talks to it, so it is not in the cluster
   std::vector<TaskCommand> commands;
-  for (const distrib::TaskId& task : tasks_of(cluster)) {
+  for (const distrib::TaskId& task : tasks) {
     TaskCommand command{task_name(task), options.program,
                         environment_with(::environ, "TF_CONFIG", tf_config(task, cluster))};
     command.arguments.front() = program.path;

@@ -12,6 +12,7 @@ namespace tools {
 struct LaunchOptions {
   std::size_t ps = 1;
   std::size_t workers = 1;
+  bool evaluator = false;  ///< Start a task evaluator, too.
   LaunchRules rules;
   std::vector<std::string> program;  ///< PROGRAM and its arguments.
 };

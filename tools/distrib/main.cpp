@@ -42,6 +42,7 @@ int main(int argc, char** argv) try {
   const CLI::Validator tasks = CLI::Range(0, 200).description("");
   launch->add_option("--ps", options.ps, "Number of parameter servers")->required()->check(tasks);
   launch->add_option("--workers", options.workers, "Number of workers")->required()->check(tasks);
+  launch->add_flag("--evaluator", options.evaluator, "Also start an evaluator, which measures the checkpoints");
   CLI::Option* restart = launch->add_flag("--restart", options.rules.restart,
                                           "Restart a task that was killed by a signal, or ended with code 1 or a "
                                           "shell's code for a signal (129 to 192)");
@@ -96,7 +97,7 @@ int main(int argc, char** argv) try {
   CLI::App* merge =
       trace->add_subcommand("merge",
                             "Makes one trace of those of the processes of a job, aligned at their steps,\n"
-                            "because clocks differ. Open it in chrome://tracing or Perfetto.");
+                            "because clocks differ. Open it in Perfetto or chrome://tracing.");
   merge->add_option("OUT", traces.out, "The file to write")->required();
   merge->add_option("FILE", traces.files, "The trace of a process")->required();
   merge->add_flag("--force", traces.force, "Replace OUT if it exists");

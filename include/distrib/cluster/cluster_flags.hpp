@@ -21,7 +21,8 @@ inline namespace v0 {
 ///
 /// The flags are --job_name, --task_index (default 0), --ps_hosts and --worker_hosts. One dash works too, and both
 /// --name=value and --name value. If a flag occurs several times, the last one counts. `--` ends the flags. --flagfile
-/// inserts the flags of a file, one flag per line; a file may name others. Only if none of the four flags is present,
+/// inserts the flags of a file, one flag per line; a file may name others. An evaluator has the flags of the other
+/// tasks and index 0; it is in no host list. Only if none of the four flags is present,
 /// reads TF_CONFIG from the environment; an empty TF_CONFIG counts as not set. A TF_CONFIG with no task, or with one
 /// task and no ps, describes no cluster: this process is the whole job.
 ///
@@ -46,11 +47,11 @@ struct ClusterFlags {
       {"task_index", "integer", "index of this process in its job, from 0"},
       {"ps_hosts", "string", "HOST:PORT,... of the parameter servers"},
       {"worker_hosts", "string", "HOST:PORT,... of the workers"},
-      {"job_name", "string", "ps or worker; without it this process is the whole job"},
+      {"job_name", "string", "ps, worker or evaluator; without it this process is the whole job"},
   }};
 
-  /// "ps" or "worker"; from TF_CONFIG also "evaluator" and "chief" (TensorFlow 1's "master"). "": there is no cluster,
-  /// and this process is the whole job.
+  /// "ps", "worker" or "evaluator"; from TF_CONFIG also "chief" (TensorFlow 1's "master"). "": there is no cluster, and
+  /// this process is the whole job.
   std::string job_name;
   std::uint32_t task_index = 0;  ///< Index of this task in its job.
   std::vector<std::string> ps_hosts;  ///< host:port of each ps task.
@@ -82,7 +83,7 @@ struct ClusterFlags {
                                               std::vector<std::string>& rest, Error& error,
                                               UnlistedTask unlisted = UnlistedTask::refuse) -> ClusterFlags;
 
-  /// Returns one line of help for each flag, to print with the program's own: "  --job_name ...    ps or worker; ...".
+  /// Returns one line of help for each flag, to print with the program's own: "  --job_name ...    ps, worker or evaluator; ...".
   [[nodiscard]] DISTRIB_DECL static auto help() -> std::string;
 
   /// True if there is no job name: this process is the whole job.

@@ -30,7 +30,9 @@ class Evaluator {
       : plan_{std::move(plan)}, task_{std::move(task)}, report_{plan_.hooks()} {}
 
   /// Measures checkpoints until it has measured that of the job's last step. Returns 0 then. Returns 1 if a signal asks
-  /// to stop, a hook does, or no new checkpoint comes for `ClusterMode::evaluator_patience`.
+  /// to stop, a hook does, or no new checkpoint comes for `ClusterMode::evaluator_patience`. The last step is the one
+  /// that the checkpoint's job names; a job that ended before `StopAtStep::last_step` may go on, so the evaluator waits
+  /// for its next checkpoint, and returns 0 if none comes.
   ///
   /// A checkpoint that cannot be read, for example because newer ones have replaced it, is reported to the hooks and
   /// passed over. Memory: the variables, and each table of the model as a whole.

@@ -55,6 +55,8 @@ class TrainingPlan {
   [[nodiscard]] auto counts_from_start() const noexcept -> bool {
     return settings_.stop && settings_.stop->num_steps != 0;
   }
+  /// Returns `StopAtStep::last_step`; 0 if it is not set.
+  [[nodiscard]] auto stop_step() const noexcept -> Step { return settings_.stop ? settings_.stop->last_step : 0; }
   /// True if in a cluster a task `evaluator` measures the model instead of the chief.
   [[nodiscard]] auto by_evaluator() const noexcept -> bool { return settings_.by_evaluator; }
   /// Returns when this worker begins.

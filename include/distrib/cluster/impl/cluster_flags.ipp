@@ -98,8 +98,9 @@ DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, ClusterFlags::
   ClusterFlags flags;
   if (!texts.job_name || texts.job_name->empty()) return flags;  // without a job name the other flags do not count
   flags.job_name = *texts.job_name;
-  if (flags.job_name != "ps" && flags.job_name != "worker") {
-    error = {cluster_errc::no_such_job, "--job_name=" + flags.job_name + " (must be ps or worker)"};
+  const bool is_evaluator = flags.job_name == "evaluator";
+  if (flags.job_name != "ps" && flags.job_name != "worker" && !is_evaluator) {
+    error = {cluster_errc::no_such_job, "--job_name=" + flags.job_name + " (must be ps, worker or evaluator)"};
     return {};
   }
   flags.ps_hosts = hosts_of_flag("--ps_hosts", texts.ps_hosts, error);
@@ -108,13 +109,15 @@ DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, ClusterFlags::
 
   const std::string_view index_text = texts.task_index.value_or("0");
   const std::optional<std::int64_t> index = integer_flag(index_text);
-  const std::size_t tasks = flags.job_name == "ps" ? flags.ps_hosts.size() : flags.worker_hosts.size();
+  const std::size_t hosts = flags.job_name == "ps" ? flags.ps_hosts.size() : flags.worker_hosts.size();
+  const std::size_t tasks = is_evaluator ? 1 : hosts;
   const std::string flag = "--task_index=" + std::string{index_text};
   if (!index || *index < 0 || *index > std::numeric_limits<std::uint32_t>::max()) {
     error = {cluster_errc::bad_integer, flag};
   } else if (unlisted == ClusterFlags::UnlistedTask::refuse && static_cast<std::uint64_t>(*index) >= tasks) {
     error = {cluster_errc::no_such_task,
-             flag + ": job '" + flags.job_name + "' has " + std::to_string(tasks) + (tasks == 1 ? " host" : " hosts")};
+             flag + ": job '" + flags.job_name + "' has " + std::to_string(tasks) +
+                 (is_evaluator ? " task" : tasks == 1 ? " host" : " hosts")};
   }
   if (error) return {};
   flags.task_index = static_cast<std::uint32_t>(*index);

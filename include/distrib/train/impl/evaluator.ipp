@@ -85,6 +85,7 @@ DISTRIB_DECL auto Evaluator::run() -> int {
   detail::SteadyTimer pause{here};
   int code = exit_code::again;
   const auto stop = [&](const std::string& why) {
+    code = exit_code::again;
     report_.stopped_by(why);
     report_.tell(Event{Event::Kind::interrupted, task_, {}, {}, "asked to stop" + (why.empty() ? "" : ": " + why)});
     here.stop();
@@ -100,10 +101,9 @@ DISTRIB_DECL auto Evaluator::run() -> int {
       measure(*evaluation, seen = newest);
       since = std::chrono::steady_clock::now();
     }
-    if (is_finished && report_.result().checkpoint == newest) {
-      code = exit_code::done;
-      return here.stop();
-    }
+    const bool is_done = is_finished && report_.result().checkpoint == newest;
+    code = is_done ? exit_code::done : exit_code::again;
+    if (is_done && report_.result().steps >= plan_.stop_step()) return here.stop();
     if (const std::string reason = report_.stop_reason(); !reason.empty()) return stop(reason);
     if (std::chrono::steady_clock::now() - since >= patience) {
       report_.tell(Event{Event::Kind::waiting, task_, directory, {}, "no new checkpoint in " + directory});
