@@ -125,6 +125,25 @@ TEST_CASE("TrainingSession: asynchronous, with tables, with accumulation: the bi
        sessions(data).with_gradient_accumulation(3).open());
   same(line_job::builder(data).with_consistency(AsynchronousParallel{}).build(),
        sessions(data).with_consistency(AsynchronousParallel{}).open());
+
+  const auto ratings = table_model::write(directory.path());
+  auto trainer = table_model::builder(ratings, 3, 2, 40).build();
+  REQUIRE(trainer.run() == 0);
+  auto rows = session(TableModel{})
+                  .with_data(ratings.shuffle(3).batch(10))
+                  .with_updater(Adagrad{.learning_rate = 0.5F})
+                  .with_updater("items", Sgd{.learning_rate = 0.5F})
+                  .with_hooks(StopAtStep{40}, Evaluate{ratings.batch(64), 20})
+                  .with_seed(11)
+                  .with_local_mode({.workers = 3, .shards = 2})
+                  .open();
+  while (!rows.should_stop())
+    rows.run([](const auto& batch, const auto& values, auto& gradients, StepContext context) {
+      return TableModel{}.gradients(batch, values, gradients, context);
+    });
+  CHECK(rows.close() == 0);
+  CHECK(rows.result().parameters_sha256 == trainer.result().parameters_sha256);
+  CHECK(rows.result().metrics.values() == trainer.result().metrics.values());
 }
 
 TEST_CASE("P053 SingularMonitoredSession: one process, always the chief, continues from its checkpoint", "[train]") {
