@@ -4,7 +4,6 @@
 #include <distrib/cluster/cluster_flags.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/net/io_pool.hpp>
-#include <distrib/train/cluster_trainer.hpp>
 #include <distrib/train/events.hpp>
 #include <distrib/train/job/training_run.hpp>
 #include <distrib/train/training_plan.hpp>
@@ -13,11 +12,12 @@
 #include <chrono>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace distrib {
 inline namespace v0 {
+
+class ClusterTrainer;
 
 /// A session without the types of its model: `TrainingSession` describes the members. Drives the same `TrainingRun` as a
 /// trainer, but returns to its caller whenever a contribution is to be computed.
@@ -31,6 +31,7 @@ class SessionLoop {
   DISTRIB_DECL SessionLoop(TrainingPlan plan, IoPool& pool, ClusterFlags flags, std::chrono::milliseconds max_wait);
   SessionLoop(const SessionLoop&) = delete;
   auto operator=(const SessionLoop&) -> SessionLoop& = delete;
+  DISTRIB_DECL ~SessionLoop();
 
   [[nodiscard]] DISTRIB_DECL auto should_stop() -> bool;
   /// Makes the contribution that is wanted.
@@ -38,9 +39,7 @@ class SessionLoop {
   DISTRIB_DECL void request_stop(const std::string& reason);
   DISTRIB_DECL auto close() -> int;
   [[nodiscard]] auto is_chief() const noexcept -> bool { return is_chief_; }
-  [[nodiscard]] auto result() const noexcept -> const TrainingResult& {
-    return other_role_ ? other_role_->result() : report_.result();
-  }
+  [[nodiscard]] DISTRIB_DECL auto result() const noexcept -> const TrainingResult&;
 
  private:
   DISTRIB_DECL auto look() -> bool;
@@ -49,7 +48,7 @@ class SessionLoop {
   const ClusterFlags flags_;
   const bool is_chief_;
   TrainingReport report_;
-  std::optional<ClusterTrainer> other_role_;  // of a process that computes nothing: parameter server, evaluator
+  std::unique_ptr<ClusterTrainer> other_role_;  // of a process that computes nothing: parameter server, evaluator
   std::unique_ptr<TrainingRun> run_;  // null: the session is over, or the process has another role
   bool is_over_ = false;
   int code_;

@@ -6,6 +6,7 @@
 #include <distrib/cluster/roles.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
+#include <distrib/train/cluster_trainer.hpp>
 #include <distrib/train/error.hpp>
 #include <distrib/train/job/local_job.hpp>
 #include <distrib/train/make_local_run.hpp>
@@ -32,12 +33,18 @@ DISTRIB_DECL SessionLoop::SessionLoop(TrainingPlan plan, IoPool& pool, ClusterFl
   if (flags_.local()) {
     run_ = make_local_run(plan_, &pool, report_, ComputeOn::caller);
   } else if (flags_.job_name == "ps" || flags_.job_name == "evaluator") {
-    other_role_.emplace(plan_, pool, flags_);
+    other_role_ = std::make_unique<ClusterTrainer>(plan_, pool, flags_);
     return;
   } else {
     run_ = make_worker_run(plan_, pool, flags_, report_, max_wait);
   }
   static_cast<void>(look());
+}
+
+DISTRIB_DECL SessionLoop::~SessionLoop() = default;
+
+DISTRIB_DECL auto SessionLoop::result() const noexcept -> const TrainingResult& {
+  return other_role_ != nullptr ? other_role_->result() : report_.result();
 }
 
 // Returns true if a contribution is wanted. Ends the run when it is over. If it was asked to end, nothing is begun any
@@ -56,7 +63,7 @@ DISTRIB_DECL auto SessionLoop::look() -> bool {
 DISTRIB_DECL auto SessionLoop::should_stop() -> bool {
   if (is_over_) return true;
   try {
-    if (!other_role_) return !look();
+    if (other_role_ == nullptr) return !look();
     code_ = other_role_->run();
   } catch (...) {
     failure_ = std::current_exception();
