@@ -38,12 +38,12 @@ auto main(int argc, char** argv) -> int try {
   const distrib::Step steps = rest.size() < 2 ? 200 : std::stoull(rest[1]);
   if (rest.empty()) std::filesystem::remove_all(out);
   distrib::IoPool pool{1};
-  auto session =
-      distrib::session(Mean{})
-          .with_data(distrib::OwnBatches{.batch_size = 1})
-          .with_updater(distrib::Sgd{.learning_rate = 0.05F})
-          .with_hooks(distrib::StopAtStep{steps}, distrib::SaveCheckpoint{.directory = out, .every_steps = 50})
-          .open(pool, flags);
+  auto session = distrib::session(Mean{})
+                     .with_data(distrib::OwnBatches{.batch_size = 1})
+                     .with_updater(distrib::Sgd{.learning_rate = 0.05F})
+                     .with_hooks(distrib::StopAtStep{steps}, distrib::ShowProgress{stderr},
+                                 distrib::SaveCheckpoint{.directory = out, .every_steps = 50})
+                     .open(pool, flags);
 
   Sensor sensor{flags.task_index, session.global_step()};
   while (!session.should_stop()) {

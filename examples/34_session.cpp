@@ -44,12 +44,12 @@ auto main(int argc, char** argv) -> int try {
   const distrib::Step steps = rest.size() < 2 ? 100 : std::stoull(rest[1]);
   if (rest.empty()) std::filesystem::remove_all(out);
   distrib::IoPool pool{1};
-  auto session =
-      distrib::session(Line{})
-          .with_data(data(out, flags.job_name + std::to_string(flags.task_index)))
-          .with_updater(distrib::Sgd{.learning_rate = 0.2F})
-          .with_hooks(distrib::StopAtStep{steps}, distrib::SaveCheckpoint{.directory = out, .every_steps = 50})
-          .open(pool, flags);
+  auto session = distrib::session(Line{})
+                     .with_data(data(out, flags.job_name + std::to_string(flags.task_index)))
+                     .with_updater(distrib::Sgd{.learning_rate = 0.2F})
+                     .with_hooks(distrib::StopAtStep{steps}, distrib::ShowProgress{stderr},
+                                 distrib::SaveCheckpoint{.directory = out, .every_steps = 50})
+                     .open(pool, flags);
 
   while (!session.should_stop())
     session.run([](const auto& batch, const auto& values, auto& gradients, distrib::StepContext) {

@@ -37,8 +37,7 @@ struct ParametersOf {
     return Variables{std::move(all)};
   }
   void initial_values(distrib::InitialValues<Variables>& values, std::uint64_t) const {
-    std::size_t i = 0;
-    for (const auto& parameter : net->parameters()) {
+    for (std::size_t i = 0; const auto& parameter : net->parameters()) {
       std::memcpy(values.data(i), parameter.data_ptr(), values.size_bytes(i));
       ++i;
     }
@@ -53,7 +52,7 @@ auto main(int argc, char** argv) -> int try {
   auto session = distrib::session(ParametersOf{net})
                      .with_data(distrib::OwnBatches{.batch_size = 64})
                      .with_updater(distrib::Adam{.learning_rate = 0.01F})
-                     .with_hooks(distrib::StopAtStep{600}, distrib::ShowProgress{})
+                     .with_hooks(distrib::StopAtStep{600}, distrib::ShowProgress{stderr})
                      .open(pool, flags);
 
   torch::manual_seed(2 + flags.task_index);  // and draws batches of its own
