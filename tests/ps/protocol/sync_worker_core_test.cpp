@@ -419,6 +419,20 @@ TEST_CASE("SyncWorkerCore: without a budget only the newest contribution is kept
   });
 }
 
+TEST_CASE("SyncWorkerCore: it leaves without the contribution that it has asked for, if that will not be made",
+          "[ps]") {
+  SyncWorker w = sync_worker(9, 2);
+  carry_to(w, 1);
+  tell(WorkerStory{
+      {"values", w.values(0, 1, 1), {}},
+      {"values", w.values(1, 1, 1), {"compute step=2 ticket=3 of 2"}},
+      {"asked to stop", w.stop(), {}},
+      {"not made", w.abandon(), {"leave 0", "leave 1", "left"}},
+      {"once", w.abandon(), {}},
+      {"too late", w.computed(3), {}},
+  });
+}
+
 TEST_CASE("SyncWorkerCore: asked to stop, it finishes the contribution being computed and leaves", "[ps]") {
   SyncWorker idle = sync_worker(9, 2);
   carry_to(idle, 1);

@@ -974,11 +974,11 @@ TEST_CASE("ShardService: a job that is not replayable ends with code 1 when a wo
         {"a new process", bench.closed('a'), {}},
         {"its contribution is lost: all hear of it, and it saves",
          bench.join('a', 1, 0),
-         {"a1 lost rank 0", "b1 lost rank 0", "shell save 1 w=-1"}},
+         {"b1 lost rank 0", "a1 lost rank 0", "shell save 1 w=-1"}},
         {"no contribution counts any more",
          bench.push('b', 3, 2, 1, 1),
          {"b3 failed: the connection is closed: connect again"}},
-        {"durable", bench.saved(1), {"b1 notice k=1 cuts=0,1", "a1 end", "b1 end", ended + "0)"}},
+        {"durable", bench.saved(1), {"b1 notice k=1 cuts=0,1", "b1 end", "a1 end", ended + "0)"}},
     });
   }
   SECTION("it leaves") {
