@@ -45,6 +45,22 @@ for program in 34_session 34_own_batches; do
     { fail "$program: exit code $?"; show "$program"; continue; }
   expected=$(hash_of "$program")
   grep -q "$steps steps" "$program.log" || fail "$program: no result is printed"
+
+  # Asked to stop in the middle, and started again.
+  job=$program-stopped
+  timeout -k 5 120 "$distrib" launch --ps 2 --workers 3 -- "$programs/$program" "$job" $steps >"$job.log" 2>&1 &
+  launcher=$!
+  until [ -e "$job/model.ckpt-100.index" ] || ! kill -0 $launcher 2>/dev/null; do sleep 0.005; done
+  kill -TERM $launcher || true  # timeout passes it on
+  status=0
+  wait $launcher || status=$?
+  [ $status -ne 0 ] || fail "$job: it was done before it was stopped"
+  nobody_left "$job"
+  timeout -k 5 120 "$distrib" launch --ps 2 --workers 3 -- "$programs/$program" "$job" $steps >"$job.log" 2>&1 ||
+    { fail "$job: exit code $? after the second start"; show "$job"; }
+  [ "$(hash_of "$job")" = "$expected" ] || { fail "$job: other bits"; show "$job"; }
+
+  # Killed, and started again by the launcher.
   for victim in worker1 worker0 ps1; do  # worker0 is the chief
     job=$program-$victim
     began=$EPOCHREALTIME
