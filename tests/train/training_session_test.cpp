@@ -216,6 +216,14 @@ TEST_CASE("P050 a stop request of a hook: no further step is begun; a signal: th
   while (!interrupted.should_stop()) interrupted.run(of_model);
   CHECK(interrupted.global_step() == 4);
   CHECK(interrupted.close() == 1);
+
+  auto between = sessions(data, {.workers = 1}).open();
+  REQUIRE_FALSE(between.should_stop());
+  std::raise(SIGTERM);
+  between.run(of_model);  // should_stop() has asked for it
+  CHECK(between.should_stop());
+  CHECK(between.global_step() == 1);
+  CHECK(between.close() == 1);
 }
 
 TEST_CASE("TrainingSession: what a step throws reaches the caller as it is, and ends the session", "[train]") {

@@ -50,6 +50,7 @@ class SessionLoop {
   TrainingReport report_;
   std::unique_ptr<ClusterTrainer> other_role_;  // of a process that computes nothing: parameter server, evaluator
   std::unique_ptr<TrainingRun> run_;  // null: the session is over, or the process has another role
+  bool is_wanted_ = false;  // a contribution, as `should_stop` has said
   bool is_over_ = false;
   int code_;
   std::exception_ptr failure_;  // what ended the session outside of `run`

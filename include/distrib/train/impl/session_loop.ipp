@@ -50,8 +50,9 @@ DISTRIB_DECL auto SessionLoop::result() const noexcept -> const TrainingResult& 
 // Returns true if a contribution is wanted. Ends the run when it is over. If it was asked to end, nothing is begun any
 // more.
 DISTRIB_DECL auto SessionLoop::look() -> bool {
+  is_wanted_ = false;
   while (run_->next()) {
-    if (!run_->stopping()) return true;
+    if (!run_->stopping()) return is_wanted_ = true;
     run_->abandon();
   }
   code_ = run_->end();
@@ -73,10 +74,11 @@ DISTRIB_DECL auto SessionLoop::should_stop() -> bool {
 }
 
 DISTRIB_DECL auto SessionLoop::run() -> float {
-  if (should_stop()) {
+  if (!is_wanted_ && should_stop()) {
     if (failure_) std::rethrow_exception(failure_);
     throw_error(train_errc::session_over, "run");
   }
+  is_wanted_ = false;
   try {
     return run_->make();
   } catch (...) {
