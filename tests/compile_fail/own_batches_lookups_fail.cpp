@@ -9,10 +9,11 @@ struct Model {
     std::int64_t user;
   };
   void lookups(const distrib::Batch<Example>&, distrib::Lookups<Variables>&) const {}
+  auto variables() const -> Variables { return {{}}; }
 #else
   using Variables = distrib::VariableList<distrib::Variable<"user", float, 0>>;
+  auto variables() const -> Variables { return {{{}}}; }
 #endif
-  auto variables() const -> Variables { return {{}}; }
 };
 
 auto made() { return distrib::session(Model{}).with_data(distrib::OwnBatches{}).open(); }

@@ -8,7 +8,7 @@ struct Model final {
 struct Model {
 #endif
   using Variables = distrib::VariableList<distrib::Variable<"w", float, 0>>;
-  auto variables() const -> Variables { return {{}}; }
+  auto variables() const -> Variables { return {{{}}}; }
 };
 
 auto made() { return distrib::session(Model{}).with_data(distrib::OwnBatches{}).open(); }

@@ -5,7 +5,7 @@
 struct Model {
 #ifndef DISTRIB_COMPILE_FAIL
   using Variables = distrib::VariableList<distrib::Variable<"w", float, 0>>;
-  auto variables() const -> Variables { return {{}}; }
+  auto variables() const -> Variables { return {{{}}}; }
 #endif
 };
 

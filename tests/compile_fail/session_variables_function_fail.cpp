@@ -5,7 +5,7 @@
 struct Model {
   using Variables = distrib::VariableList<distrib::Variable<"w", float, 0>>;
 #ifndef DISTRIB_COMPILE_FAIL
-  auto variables() const -> Variables { return {{}}; }
+  auto variables() const -> Variables { return {{{}}}; }
 #endif
 };
 
