@@ -32,4 +32,5 @@
 #include <distrib/summary/src.hpp>
 #include <distrib/tensor/src.hpp>
 #include <distrib/train/hooks/src.hpp>
+#include <distrib/train/job/src.hpp>
 #include <distrib/train/src.hpp>

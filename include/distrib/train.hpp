@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models, trainers, hooks.
+// Models, trainers, sessions, hooks.
 #pragma once
 
 #include <distrib/train/builder.hpp>
@@ -28,8 +28,11 @@
 #include <distrib/train/model.hpp>
 #include <distrib/train/model_updaters.hpp>
 #include <distrib/train/named_values.hpp>
+#include <distrib/train/own_batches.hpp>
 #include <distrib/train/roc_auc.hpp>
 #include <distrib/train/save_checkpoint.hpp>
+#include <distrib/train/session_options.hpp>
 #include <distrib/train/stop_at_step.hpp>
 #include <distrib/train/trainer.hpp>
+#include <distrib/train/training_session.hpp>
 #include <distrib/train/write_result_json.hpp>

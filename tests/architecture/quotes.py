@@ -33,7 +33,7 @@ GAP = re.compile(r"^\s*(//|#) \.\.\.$")
 TABLE = "docs/coming-from-tensorflow.md"
 TABLE_TESTS = ["tests/integration/coming_from_tensorflow_*_test.cpp", "examples/**/*.cpp", "tests/record/**/*_test.cpp",
                "tests/example/**/*_test.cpp", "tests/data/**/*_test.cpp"]
-FEATURES = [f"P{n:03}" for n in [*range(1, 46), 50, *range(54, 63), *range(69, 108)]]
+FEATURES = [f"P{n:03}" for n in [*range(1, 63), *range(69, 108)]]
 ROW = re.compile(r"^\| (P\d{3}) ")
 CELLS = re.compile(r"(?<!\\)\|")
 CODE = re.compile(r"`([^`]+)`")

@@ -99,6 +99,9 @@ struct Worker {
   auto stop() {
     return [this](Actions& out) { core.stop(out); };
   }
+  auto abandon() {
+    return [this](Actions& out) { core.abandon(out); };
+  }
 
   static auto wanted_of(Step step) -> std::vector<distrib::WantedRows> {
     return {wanted({{step}, {}}), wanted({{}, {step % 3}})};

@@ -6,8 +6,8 @@
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/ps/job/consistency.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
-#include <distrib/train/local_job.hpp>
-#include <distrib/train/make_local_job.hpp>
+#include <distrib/train/job/local_job.hpp>
+#include <distrib/train/job/make_local_job.hpp>
 
 #include "support/catch.hpp"
 #include "support/told_seeds.hpp"
@@ -90,7 +90,7 @@ auto local_hash(const Job& job) -> std::string {
         return 0.0F;
       },
       std::move(callbacks), nullptr);
-  local->run();
+  while (local->next()) local->make();
   return hash_of(local->values(model.requests(job.total_steps + 1, 0)));
 }
 

@@ -8,10 +8,10 @@
 #include <distrib/ps/job/plan_parts.hpp>
 #include <distrib/ps/server/server.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
-#include <distrib/train/assemble.hpp>
 #include <distrib/train/builder.hpp>
 #include <distrib/train/hooks/write_summaries.hpp>
-#include <distrib/train/make_cluster_job.hpp>
+#include <distrib/train/job/assemble.hpp>
+#include <distrib/train/job/make_cluster_job.hpp>
 #include <distrib/train/parameters_sha256.hpp>
 
 #include "support/catch.hpp"

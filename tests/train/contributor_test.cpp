@@ -12,7 +12,7 @@
 #include <distrib/ps/job/plan_parts.hpp>
 #include <distrib/ps/store/shard_store.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
-#include <distrib/train/assemble.hpp>
+#include <distrib/train/job/assemble.hpp>
 
 #include <algorithm>
 #include <array>

@@ -10,8 +10,8 @@
 #include <distrib/ps/job/plan_parts.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/train/contributor.hpp>
-#include <distrib/train/local_job.hpp>
-#include <distrib/train/make_local_job.hpp>
+#include <distrib/train/job/local_job.hpp>
+#include <distrib/train/job/make_local_job.hpp>
 
 #include <cstdint>
 #include <map>
@@ -85,6 +85,10 @@ struct Told {
   std::map<distrib::Step, std::vector<distrib::Cut>> cuts;
 };
 
+inline void run_to_end(distrib::LocalJob& job) {
+  while (job.next()) job.make();
+}
+
 /// Runs a job to its end, or stops it after step `stop_after`. Cuts are confirmed at once. Returns the final values.
 inline auto run(const distrib::Job& job, distrib::IoPool* pool, Told& told, std::span<const distrib::Cut> restored = {},
                 distrib::Step stop_after = 0) -> Whole {
@@ -100,7 +104,7 @@ inline auto run(const distrib::Job& job, distrib::IoPool* pool, Told& told, std:
     local->in_background([] {}, [&, step] { local->cut_saved(step); });
   };
   local = distrib::make_local_job(job, kind(), restored, contribute(job), std::move(callbacks), pool);
-  local->run();
+  run_to_end(*local);
   return whole(job, local->values({}));
 }
 

@@ -56,6 +56,8 @@ class OpenModel {
   [[nodiscard]] virtual auto describe() const -> std::string = 0;
   [[nodiscard]] virtual auto batches() const -> std::optional<std::uint64_t> = 0;
   [[nodiscard]] virtual auto batch_size() const -> std::uint64_t = 0;
+  /// False if the data are `OwnBatches`: see `Job::replayable`.
+  [[nodiscard]] virtual auto is_replayable() const noexcept -> bool = 0;
 
   /// Returns an object that computes the contributions of this job. The open model, `job` and `layouts` must outlive
   /// it.

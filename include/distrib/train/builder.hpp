@@ -16,18 +16,25 @@
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/cluster_trainer.hpp>
 #include <distrib/train/detail/model_of.hpp>
+#include <distrib/train/detail/session_model.hpp>
 #include <distrib/train/hook.hpp>
 #include <distrib/train/hook_set.hpp>
 #include <distrib/train/initial_checkpoint_options.hpp>
 #include <distrib/train/local_mode.hpp>
 #include <distrib/train/model.hpp>
+#include <distrib/train/own_batches.hpp>
 #include <distrib/train/recipe.hpp>
+#include <distrib/train/session_loop.hpp>
+#include <distrib/train/session_options.hpp>
 #include <distrib/train/trainer.hpp>
 #include <distrib/train/training_options.hpp>
 #include <distrib/train/training_plan.hpp>
+#include <distrib/train/training_session.hpp>
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -65,8 +72,11 @@ struct NoTrainer {
   constexpr auto with_cluster_mode(const ClusterMode&) const -> NoTrainer { return {}; }
   constexpr auto with_replicas(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto build(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto open(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto plan() const -> NoTrainer { return {}; }
-  constexpr auto run() const -> int { return 0; }
+  constexpr auto should_stop() const -> bool { return true; }
+  constexpr auto run(auto&&...) const -> int { return 0; }
+  constexpr auto close() const -> int { return 0; }
   auto result() const -> TrainingResult { return {}; }
 };
 
@@ -91,6 +101,11 @@ template <class P>
 concept GroupPredicate = NoPrefix<P> && std::copy_constructible<P> && std::predicate<const P&, const VariableInfo&>;
 template <class D, class M>
 inline constexpr bool data_of_model = std::same_as<typename D::ExampleType, typename M::Example>;
+template <class M> inline constexpr bool data_of_model<OwnBatches, SessionModel<M>> = true;
+/// True if the lookups of a model would have no batch to look at.
+template <class D, class M>
+inline constexpr bool looks_up_own =
+    std::same_as<D, OwnBatches> && (has_known_tables<typename M::Variables> || HasLookups<M>);
 }  // namespace detail
 
 /// Builds a trainer, one role at a time. The `with_` functions may be called in any order. Each role has a default,
@@ -105,11 +120,23 @@ class TrainerBuilder {
   explicit TrainerBuilder(R recipe) : recipe_{std::move(recipe)} {}
 
   /// Sets the source of the examples: `tfrecords(...).schema(...).batch(n)`.
+  /// In a session the loop may bring its own batches: `OwnBatches{}`.
   template <Dataset D>
   [[nodiscard]] auto with_data(D data) const {
+    constexpr bool is_own = std::same_as<D, OwnBatches>;
     constexpr bool fits = detail::data_of_model<D, typename R::ModelType>;
-    static_assert(fits, "distrib: with_data: the schema of the data is for another type than the model's Example");
-    if constexpr (fits) return copied(recipe_.with_data(std::move(data)));
+    static_assert(fits || is_own,
+                  "distrib: with_data: the schema of the data is for another type than the model's Example");
+    static_assert(
+        fits || !is_own,
+        "distrib: with_data: only a session can use OwnBatches, because its loop brings the batches; start with "
+        "session(model) instead of train(model)");
+    constexpr bool looks_up_own = detail::looks_up_own<D, typename R::ModelType>;
+    static_assert(
+        !looks_up_own,
+        "distrib: with_data: a model with an Embedding cannot use OwnBatches, because its lookups() must see a "
+        "batch before run() is called; give the session data");
+    if constexpr (fits && !looks_up_own) return copied(recipe_.with_data(std::move(data)));
     else return detail::NoTrainer{};
   }
   template <class D>
@@ -366,6 +393,29 @@ class TrainerBuilder {
   /// here nor in `run()`, unless a job names an updater that only the model has. Throws as `build()`.
   [[nodiscard]] auto build(IoPool& pool, const ClusterFlags& flags) const { return make<ClusterTrainer>(pool, flags); }
 
+  /// Begins a session of the whole job in this process: restores it, if there is a checkpoint, and prepares the first
+  /// contribution. `open(pool)` saves and measures on the threads of the pool meanwhile; the step always runs on the
+  /// thread that calls `TrainingSession::run`. Throws as `build()` and `Trainer::run`.
+  [[nodiscard]] auto open(SessionOptions<typename R::ModelType::Variables> options = {}) const {
+    return open_session(std::move(options), [](auto plan, auto) {
+      return std::make_unique<SessionLoop>(std::move(plan), static_cast<IoPool*>(nullptr));
+    });
+  }
+  [[nodiscard]] auto open(IoPool& pool, SessionOptions<typename R::ModelType::Variables> options = {}) const {
+    return open_session(std::move(options),
+                        [&pool](auto plan, auto) { return std::make_unique<SessionLoop>(std::move(plan), &pool); });
+  }
+
+  /// Begins a session in the role that the flags give. A worker joins its parameter servers and waits for the first
+  /// values: see `SessionOptions::max_wait`. Without a job name the whole job runs in this process, as with `open(pool)`.
+  /// Throws as `build(pool, flags)` and `ClusterTrainer::run`, and `train_errc::not_ready` if a wait is too long.
+  [[nodiscard]] auto open(IoPool& pool, const ClusterFlags& flags,
+                          SessionOptions<typename R::ModelType::Variables> options = {}) const {
+    return open_session(std::move(options), [&](auto plan, std::chrono::milliseconds max_wait) {
+      return std::make_unique<SessionLoop>(std::move(plan), pool, flags, max_wait);
+    });
+  }
+
   /// Returns the plan that trainers hold: all the roles, without the user's types. `sim::run` takes a plan, too. Asks
   /// nothing of the model. Throws `train_errc::bad_initial_name`, see `with_initial_checkpoint`.
   [[nodiscard]] auto plan() const {
@@ -397,14 +447,76 @@ class TrainerBuilder {
 
   template <class TrainerType, class... Args>
   auto make(Args&&... args) const {
+    constexpr bool is_session = detail::is_session_model<typename R::ModelType>;
+    static_assert(!is_session, "distrib: build: a session has no trainer; call open() instead of build()");
     auto made = plan();
     if constexpr (std::same_as<decltype(made), TrainingPlan>)
       return TrainerType{std::move(made), std::forward<Args>(args)...};
     else return made;
   }
 
+  template <class Options, class MakeLoop>
+  auto open_session(Options options, MakeLoop make_loop) const {
+    constexpr bool is_session = detail::is_session_model<typename R::ModelType>;
+    static_assert(is_session,
+                  "distrib: open: only a session can be opened; start with session(model), or call build()");
+    if constexpr (is_session) {
+      TrainerBuilder own = *this;
+      own.recipe_.model = recipe_.model.apart();
+      own.recipe_.model.state()->options = std::move(options);
+      auto made = own.plan();
+      if constexpr (std::same_as<decltype(made), TrainingPlan>)
+        return TrainingSession<typename R::ModelType::Plain, std::same_as<typename R::DataType, OwnBatches>>{
+            own.recipe_.model.state(), make_loop(std::move(made), own.recipe_.model.state()->options.max_wait)};
+      else return made;
+    } else {
+      return detail::NoTrainer{};
+    }
+  }
+
   R recipe_;
 };
+
+namespace detail {
+template <class M>
+concept ForSession =
+    std::is_class_v<M> && !std::is_final_v<M> && HasVariables<M> && HasVariablesFunction<M> && Model<SessionModel<M>>;
+}  // namespace detail
+
+/// Starts to build a session, a training whose loop belongs to the program: `session(Mlp{}).with_data(...).with_hooks(
+/// StopAtStep{6000}).open(pool, flags)`, see `TrainingSession`. All `with_` functions are those of a trainer. The model
+/// needs `Variables` and `variables()`, an `Example` unless it has `OwnBatches`, and whatever else it uses of what
+/// `Model` lists, but no `gradients()`: that is what the loop does. It must not be a final class.
+template <detail::ForSession M>
+[[nodiscard]] auto session(M model) {
+  constexpr bool brings_updaters = detail::BringsUpdaters<M> || !detail::HasUpdatersMember<M>;
+  static_assert(brings_updaters,
+                "distrib: updaters() of a model must be: auto updaters() const -> distrib::ModelUpdaters");
+  constexpr bool describes = detail::DescribesArithmetic<M> || !detail::HasDescribeMember<M>;
+  static_assert(describes, "distrib: describe() of a model must be: auto describe() const -> std::string");
+  using Start = Recipe<detail::SessionModel<M>, detail::NoData, std::tuple<>>;
+  return TrainerBuilder<Start>{Start{detail::SessionModel<M>{std::move(model)}, {}, {}}};
+}
+
+// For a type that cannot be the model of a session: reports each thing that it lacks, one sentence each.
+template <class M>
+auto session(M) -> detail::NoTrainer {
+  constexpr bool variables = detail::HasVariables<M>;
+  constexpr bool can_inherit = std::is_class_v<M> && !std::is_final_v<M>;
+  static_assert(variables,
+                "distrib: the model of a session needs: using Variables = distrib::VariableList<...>, or "
+                "distrib::RuntimeVariables");
+  static_assert(can_inherit, "distrib: the model of a session must be a class that is not final");
+  if constexpr (variables && can_inherit) {
+    constexpr bool lists = detail::HasVariablesFunction<M>;
+    constexpr bool looks_up = detail::LooksUp<detail::SessionModel<M>>;
+    static_assert(lists, "distrib: the model of a session needs: auto variables() const -> Variables");
+    static_assert(looks_up,
+                  "distrib: a model with an Embedding needs: void lookups(const distrib::Batch<Example>&, "
+                  "distrib::Lookups<Variables>&) const");
+  }
+  return {};
+}
 
 /// Starts to build a trainer for a model: `train(Mlp{}).with_data(...).with_updater(...).build(pool, flags)`.
 template <Model M>

@@ -47,7 +47,6 @@ class ClusterTrainer {
   }
 
  private:
-  class Worker;
   DISTRIB_DECL auto serve() -> int;
   DISTRIB_DECL void tell_end(const Error& why);
 

@@ -9,7 +9,7 @@ namespace distrib {
 inline namespace v0 {
 
 // clang-format off: one line per error, however long
-/// Why a training could not start.
+/// Why a training could not start or go on.
 enum class train_errc {
   no_end = 1,      ///< Nothing says when the job ends, or it ends at step 0. Add the hook `StopAtStep{n}`, or `.repeat(n)` to the data.
   too_little_data, ///< The data are not enough for one whole step. Add records, or reduce the batch size or the number of workers.
@@ -17,7 +17,7 @@ enum class train_errc {
   nothing_to_evaluate, ///< This task is an evaluator, but the trainer has no `Evaluate`, or no `SaveCheckpoint` whose directory it could follow. Add both to the hooks.
   no_such_variable, ///< `with_updater` has a prefix or a predicate that fits no variable or table; or `with_initial_checkpoint`, or `updaters()` of the model, has a name that does not exist. Use one of the names in the text, or the beginning of one.
   too_few_workers, ///< A consistency has more `replicas_to_aggregate` than there are workers, so no step would ever be complete. Aggregate at most as many as there are workers, or start more workers.
-  no_replicas,     ///< The job cannot have this number of replicas of each shard: it must be 1, or 2 in a synchronous job without backup workers and with at least 2 parameter servers. Use `BulkSynchronousParallel{}`, or start more servers.
+  no_replicas,     ///< The job cannot have this number of replicas of each shard: it must be 1, or 2 in a synchronous job without backup workers and without `OwnBatches`, with at least 2 parameter servers. Use `BulkSynchronousParallel{}`, or start more servers.
   no_initial_values, ///< A variable has a `CustomInitializer`, but the model does not provide values. Add `void initial_values(distrib::InitialValues<Variables>&, std::uint64_t seed) const` to the model; it may leave out the seed.
   unsupported_initial_values, ///< An Embedding has a `CustomInitializer`. Give it another initializer, or begin with a checkpoint that has its rows.
   bad_initial_name, ///< An entry of `InitialCheckpointOptions::names` has none of the allowed forms, or two entries are for the same name. Write two names, or two prefixes that end with '/'.
@@ -31,6 +31,8 @@ enum class train_errc {
   bad_description,  ///< `describe()` of the model returns more than 4096 bytes, or a line end or another control character. Return one short line.
   too_many_updaters, ///< More than 1000 variables have updaters that need a line of their own in the job. Set the updater of the largest group by `with_updater(updater)`, without a predicate, or select by a common prefix of the names.
   no_averages,      ///< `Evaluate` asks for averages, but there are none: the recipe has no `with_moving_average`, or in a cluster no `SaveCheckpoint`, from whose checkpoints the chief reads them. Add what the text names, or leave `.averages` out.
+  session_over,     ///< `run` of a session was called after its end: all steps are done, it was asked to stop, or an error has ended it. Ask `should_stop()` before each `run`.
+  not_ready,        ///< A session could not begin: within `SessionOptions::max_wait` the chief has not joined, or the parameter servers have sent no values; or `SessionOptions::ready` reports what is missing. Start the other tasks, or give them more time.
 };
 // clang-format on
 
@@ -81,6 +83,10 @@ inline constexpr ErrorText train_texts[] = {
      "predicate, or select by prefix"},
     {train_errc::no_averages, failure::invalid_argument,
      "there are no averages to measure: add this to the recipe, or leave .averages of Evaluate out"},
+    {train_errc::session_over, failure::invalid_argument,
+     "run called after the session has ended: ask should_stop() before each run"},
+    {train_errc::not_ready, failure::timeout,
+     "the session was not ready in time: start the chief and the parameter servers, or wait longer"},
 };
 
 /// Category "distrib.train".

@@ -8,18 +8,20 @@
 
 #include <distrib/train/impl/accumulate_gradients.ipp>
 #include <distrib/train/impl/checkpoint_store.ipp>
+#include <distrib/train/impl/checkpoint_values.ipp>
 #include <distrib/train/impl/choose_updaters.ipp>
 #include <distrib/train/impl/clip_gradients.ipp>
 #include <distrib/train/impl/cluster_trainer.ipp>
 #include <distrib/train/impl/evaluator.ipp>
 #include <distrib/train/impl/feed_fn.ipp>
 #include <distrib/train/impl/initial_values.ipp>
-#include <distrib/train/impl/make_cluster_job.ipp>
-#include <distrib/train/impl/make_local_job.ipp>
+#include <distrib/train/impl/make_local_run.ipp>
+#include <distrib/train/impl/make_worker_run.ipp>
 #include <distrib/train/impl/metrics.ipp>
 #include <distrib/train/impl/named_values.ipp>
 #include <distrib/train/impl/parameters_sha256.ipp>
 #include <distrib/train/impl/roc_auc.ipp>
+#include <distrib/train/impl/session_loop.ipp>
 #include <distrib/train/impl/stop_at_step.ipp>
 #include <distrib/train/impl/trainer.ipp>
 #include <distrib/train/impl/training_options.ipp>

@@ -36,8 +36,6 @@ class Trainer {
   [[nodiscard]] auto result() const noexcept -> const TrainingResult& { return report_.result(); }
 
  private:
-  class Run;
-
   TrainingPlan plan_;
   IoPool* pool_;
   TrainingReport report_;

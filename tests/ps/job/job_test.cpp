@@ -156,6 +156,8 @@ TEST_CASE("Job: a setting that is not the default is a line of its own", "[ps]")
   CHECK(changed([](Job& job) {
           job.wire_format = distrib::FloatFormat::float16;
         }).find("use_nesterov=false\nwire_format float16\nconsistency bulk") != std::string::npos);
+  CHECK(changed([](Job& job) { job.replayable = false; }).find("4 files\nreplayable false\nranks") !=
+        std::string::npos);
 }
 
 TEST_CASE("Job: the lines about the initial checkpoint follow it, in the given order", "[ps]") {
@@ -235,6 +237,7 @@ TEST_CASE("identity_difference: is empty for what a second run may change", "[ps
       [](Job& job) { job.wire_format = distrib::FloatFormat::bfloat16; },
       [](Job& job) { job.consistency = distrib::AsynchronousParallel{}; },
       [](Job& job) { job.data = "seed 7"; },
+      [](Job& job) { job.replayable = false; },
       [](Job& job) { job.ranks = 9; },
       [](Job& job) { job.total_steps = 1; },
       [](Job& job) { job.cut_interval = 1; },

@@ -63,8 +63,8 @@ auto equal(const Job& one, const Job& other) -> bool {
          one.updaters_of == other.updaters_of && one.row_mean == other.row_mean &&
          one.gradient_accumulation == other.gradient_accumulation && one.gradient_clipping == other.gradient_clipping &&
          one.check_numerics == other.check_numerics && one.wire_format == other.wire_format &&
-         one.consistency == other.consistency && one.data == other.data && one.ranks == other.ranks &&
-         one.total_steps == other.total_steps && one.cut_interval == other.cut_interval;
+         one.consistency == other.consistency && one.data == other.data && one.replayable == other.replayable &&
+         one.ranks == other.ranks && one.total_steps == other.total_steps && one.cut_interval == other.cut_interval;
 }
 
 /// Where a text is refused; empty if it is accepted.
@@ -118,6 +118,8 @@ TEST_CASE("parse_job: is the opposite of to_text", "[ps]") {
   job.variables[4].dtype = DType::float64;
   CHECK(equal(parse_job(to_text(job)), job));
   job.check_numerics = true;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.replayable = false;
   CHECK(equal(parse_job(to_text(job)), job));
   job.row_mean = distrib::RowMean::of_all;
   CHECK(equal(parse_job(to_text(job)), job));
@@ -256,6 +258,8 @@ TEST_CASE("parse_job: names the first line that is not understood", "[ps]") {
       {"bulk_synchronous_parallel", "bulk", "line 19, 'consistency bulk'"},
       {"bulk_synchronous_parallel", "bulk_synchronous_parallel replicas_to_aggregate=4", "line 21, 'ranks 3'"},
       {"data tfrecords of 4 files\n", "", "line 20, 'ranks 3'"},
+      {"ranks 3", "replayable true\nranks 3", "line 21, 'replayable true'"},
+      {"ranks 3", "replayable false\nreplayable false\nranks 3", "line 22, 'replayable false'"},
       {"ranks 3", "ranks 0", "line 21, 'ranks 0'"},
       {"ranks 3", "ranks 1048577", "line 21, 'ranks 1048577'"},
       {"total_steps 6000", "total_steps 0", "line 22, 'total_steps 0'"},

@@ -64,6 +64,19 @@ TEST_CASE("AnyWorker: passes the events of a synchronous job to its core", "[ps]
   CHECK(out.take() == Texts{"pull 0 step=1", "join 0"});
 }
 
+TEST_CASE("AnyWorker: leaves without what is being computed, in both kinds of jobs", "[ps]") {
+  for (const distrib::Job& job : {story::job(1, 1, 2, 1), story::asynchronous(story::job(1, 1, 2, 0))}) {
+    WorkerTold out;
+    const std::unique_ptr<AnyWorker> worker = distrib::make_worker(job, 0);
+    worker->start(out);
+    worker->joined(0, {0, {0}}, out);
+    worker->values(0, 0, block(3), {0, {0}}, out);
+    out.take();
+    worker->abandon(out);
+    CHECK(out.take() == Texts{"leave 0", "left"});
+  }
+}
+
 TEST_CASE("AnyWorker: passes the events of an asynchronous job to its core, and ignores those that it does not have",
           "[ps]") {
   WorkerTold out;

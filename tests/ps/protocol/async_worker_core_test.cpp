@@ -223,6 +223,19 @@ TEST_CASE("AsyncWorkerCore: values for an earlier contribution are ignored", "[p
   });
 }
 
+TEST_CASE("AsyncWorkerCore: it leaves without the contribution that it has asked for, if that will not be made",
+          "[ps]") {
+  AsyncWorker w = async_worker(20);
+  carry_to(w, 1);
+  tell(WorkerStory{
+      {"values", w.values(0, 1), {}},
+      {"values", w.values(1, 1), {"compute step=2 ticket=2 of 2"}},
+      {"not made", w.abandon(), {"leave 0", "leave 1", "left"}},
+      {"once", w.abandon(), {}},
+      {"too late", w.computed(2), {}},
+  });
+}
+
 TEST_CASE("AsyncWorkerCore: asked to stop, it finishes the contribution being computed and leaves", "[ps]") {
   AsyncWorker idle = async_worker(20);
   carry_to(idle, 1);

@@ -398,6 +398,28 @@ TEST_CASE("SyncShardCore: a cut being written during a restore is kept, and is m
   });
 }
 
+TEST_CASE("SyncShardCore: a job that is not replayable drops the cuts after the cut that it goes to", "[ps]") {
+  Job job = story::job(1, 1, 99, 2);
+  job.replayable = false;
+  SyncShard shard{SyncShardCore{job, 0, sgd(), Cut{6, block(-7), {}, {}, {}, story::only_lineage(job)},
+                                story::cuts_at({2, 4, 6}, job)}};
+  tell(ShardStory{
+      {"join", shard.join(10), {"joined 10 k=6 cuts=0,2,4,6"}},
+      {"back", shard.restore(10, 2), {"drop 6 unneeded", "drop 4 unneeded", "load 2"}},
+      {"back", shard.loaded(2, -5), {"joined 10 k=2 cuts=0,2"}},
+      {"3", shard.push(0, 3, 1), {"pushed 10 step=3 k=3 cuts=0,2"}},
+      {"4 is due", shard.push(0, 4, 1), {"save 4 w=-7", "pushed 10 step=4 k=4 cuts=0,2"}},
+      {"back again, while it is being written", shard.restore(10, 2), {"load 2"}},
+      {"", shard.loaded(2, -5), {"joined 10 k=2 cuts=0,2"}},
+      {"3, made anew", shard.push(0, 3, 2), {"pushed 10 step=3 k=3 cuts=0,2"}},
+      {"4, made anew, waits", shard.push(0, 4, 2), {"pushed 10 step=4 k=4 cuts=0,2"}},
+      {"the old cut of 4 is of no use, the new one follows",
+       shard.saved(4),
+       {"drop 4 unneeded", "save 4 w=-9", "notice 10 k=4 cuts=0,2"}},
+      {"durable", shard.saved(4), {"notice 10 k=4 cuts=0,2,4"}},
+  });
+}
+
 TEST_CASE("SyncShardCore: it makes a cut when asked", "[ps]") {
   SyncShard shard = one_rank(99, 50);
   tell(ShardStory{

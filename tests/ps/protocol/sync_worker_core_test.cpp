@@ -438,6 +438,20 @@ TEST_CASE("SyncWorkerCore: without a budget only the newest contribution is kept
   });
 }
 
+TEST_CASE("SyncWorkerCore: it leaves without the contribution that it has asked for, if that will not be made",
+          "[ps]") {
+  SyncWorker w = sync_worker(9, 2);
+  carry_to(w, 1);
+  tell(WorkerStory{
+      {"values", w.values(0, 1, 1), {}},
+      {"values", w.values(1, 1, 1), {"compute step=2 ticket=3 of 2"}},
+      {"asked to stop", w.stop(), {}},
+      {"not made", w.abandon(), {"leave 0", "leave 1", "left"}},
+      {"once", w.abandon(), {}},
+      {"too late", w.computed(3), {}},
+  });
+}
+
 TEST_CASE("SyncWorkerCore: asked to stop, it finishes the contribution being computed and leaves", "[ps]") {
   SyncWorker idle = sync_worker(9, 2);
   carry_to(idle, 1);
@@ -1084,6 +1098,35 @@ TEST_CASE("SyncWorkerCore: shards of two histories go to the newest cut that is 
   WorkerActions out;
   w.computed(3)(out);
   CHECK(std::get<distrib::SendPush>(out.front()).contribution.history == 90);
+}
+
+TEST_CASE("SyncWorkerCore: in a job that is not replayable a new worker sends shards at different steps to one cut",
+          "[ps]") {
+  distrib::Job job = story::job(2, 2, 9, 2);
+  job.replayable = false;
+  SyncWorker w{{SyncWorkerCore{job, 1}}};
+  tell(WorkerStory{
+      {"", w.start(), {"join 0", "join 1"}},
+      {"ahead", w.joined(0, 4, {0, 2, 4}), {}},
+      {"its steps 3 and 4 cannot be made again", w.joined(1, 2, {0, 2}), {"restore 0 cut=2", "restore 1 cut=2"}},
+      {"", w.joined(0, 2, {0, 2}), {}},
+      {"now they are at one step", w.joined(1, 2, {0, 2}), {"pull 0 step=2", "pull 1 step=2"}},
+      {"", w.values(0, 2, 2, {0, 2}), {}},
+      {"", w.values(1, 2, 2, {0, 2}), {"compute step=3 ticket=3 of 2"}},
+      {"",
+       w.computed(3),
+       {"push 0 step=3 rank=1 common=2", "push 1 step=3 rank=1 common=2", "pull 0 step=3", "pull 1 step=3"}},
+      {"a shard that comes back is sent what it lacks",
+       w.joined(1, 2, {0, 2}),
+       {"push 1 step=3 rank=1 common=2", "pull 1 step=3"}},
+  });
+
+  SyncWorker replayable = sync_worker(9, 2);
+  tell(WorkerStory{
+      {"", replayable.start(), {"join 0", "join 1"}},
+      {"", replayable.joined(0, 4, {0, 2, 4}), {}},
+      {"otherwise it makes them again", replayable.joined(1, 2, {0, 2}), {"pull 0 step=2", "pull 1 step=2"}},
+  });
 }
 
 TEST_CASE("SyncWorkerCore: cuts of one step and two histories are no common cut at the end of the job", "[ps]") {

@@ -949,6 +949,88 @@ TEST_CASE("ShardService: a rank that is lost permanently ends it", "[ps]") {
   CHECK(bench.of('a').open() == 0);
 }
 
+TEST_CASE("ShardService: a job that is not replayable ends with code 1 when a worker is lost", "[ps]") {
+  Job job = job_of(2, 9, 3);
+  job.replayable = false;
+  const std::string ended =
+      "shell ended 1: contributions of batches of the program's own are lost: start all tasks again, they continue "
+      "from "
+      "the newest cut (rank ";
+  const auto begun = [&](ServiceBench& bench, char who, std::uint64_t number, Rank rank) {
+    return bench.call<distrib::Join>(who, number, {rank, hash_of(job), {}, {}, {}, true});
+  };
+  const ShardOptions options{.lease = 1s, .restart_window = 2s};
+
+  SECTION("its process was started again") {
+    ServiceBench bench{job, {}, options};
+    bench.join_all();
+    bench.tell({
+        {"nothing has come from it", bench.closed('a'), {}},
+        {"so a new process is as good", bench.join('a', 1, 0), {"a1 joined k=0 cuts=0"}},
+        {"", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=0 cuts=0"}},
+        {"", bench.push('b', 2, 1, 1, 1), {"b2 pushed k=1 cuts=0"}},
+        {"its connection is lost", bench.closed('a'), {}},
+        {"the same process", begun(bench, 'a', 3, 0), {"a3 joined k=1 cuts=0"}},
+        {"a new process", bench.closed('a'), {}},
+        {"its contribution is lost: all hear of it, and it saves",
+         bench.join('a', 1, 0),
+         {"b1 lost rank 0", "a1 lost rank 0", "shell save 1 w=-1"}},
+        {"no contribution counts any more",
+         bench.push('b', 3, 2, 1, 1),
+         {"b3 failed: the connection is closed: connect again"}},
+        {"durable", bench.saved(1), {"b1 notice k=1 cuts=0,1", "b1 end", "a1 end", ended + "0)"}},
+    });
+  }
+  SECTION("it leaves") {
+    ServiceBench bench{job, {}, options};
+    bench.join_all();
+    bench.tell(
+        {{"", bench.call<distrib::Leave>('b', 2), {"b2 ok", "b1 end", "a1 lost rank 1", "a1 end", ended + "1)"}}});
+  }
+  SECTION("it does not come back") {
+    ServiceBench bench{job, {}, options};
+    bench.join_all();
+    bench.tell({
+        {"", bench.closed('b'), {}},
+        {"", bench.wakes_after(3s), {"a1 lost rank 1", "a1 end", ended + "1)"}},
+    });
+  }
+  SECTION("the shard was started again, and a worker too") {
+    ServiceBench bench{job, {}, options};
+    bench.tell({
+        {"", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+        {"", bench.opened(), {"a1 joined k=0 cuts=0"}},
+        {"this one has contributed before",
+         begun(bench, 'b', 1, 1),
+         {"a1 lost rank 1", "b1 lost rank 1", "a1 end", "b1 end", ended + "1)"}},
+    });
+  }
+  SECTION("only the shard was started again") {
+    ServiceBench bench{job, {}, options};
+    bench.tell({
+        {"", bench.bring('c', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+        {"", bench.closed('c'), {}},
+        {"", begun(bench, 'a', 1, 0), {}},
+        {"", bench.opened(), {"a1 joined k=0 cuts=0"}},
+        {"", begun(bench, 'b', 1, 1), {"b1 joined k=0 cuts=0"}},
+        {"they send again", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=0 cuts=0"}},
+    });
+  }
+  SECTION("all steps are done") {
+    ServiceBench bench{[&] {
+      job.total_steps = 1;
+      return job;
+    }()};
+    bench.join_all();
+    bench.tell({
+        {"", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=0 cuts=0"}},
+        {"", bench.push('b', 2, 1, 1, 1), {"shell save 1 w=-1", "b2 pushed k=1 cuts=0"}},
+        {"", bench.closed('a'), {}},
+        {"nothing is lost", bench.join('a', 3, 0), {"a3 joined k=1 cuts=0"}},
+    });
+  }
+}
+
 TEST_CASE("ShardService: ranks that never join are lost, counted from when the job was known", "[ps]") {
   ServiceBench bench{job_of(2, 9, 3), {}, {.lease = 1s, .restart_window = 2s}};
   const auto time = [&] {

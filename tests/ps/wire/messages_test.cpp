@@ -195,6 +195,15 @@ TEST_CASE("messages: a Join carries the arithmetic of its worker, with the text 
         distrib::max_arithmetic_bytes);
 }
 
+TEST_CASE("messages: a Join says whether its process has begun a contribution, and is as before if not", "[ps]") {
+  distrib::WireWriter with, without;
+  JoinRequest{7, "abc", {}, {}, {}, true}.encode(with);
+  JoinRequest{7, "abc", {}, {}}.encode(without);
+  CHECK(with.view().size() == without.view().size() + 2);
+  CHECK(carried(JoinRequest{7, "abc", {}, {}, {}, true}).has_begun);
+  CHECK_FALSE(carried(JoinRequest{7, "abc", {}, {}}).has_begun);
+}
+
 TEST_CASE("messages: a client knows the errors of shards by their categories", "[ps]") {
   const auto carry = [](std::error_code code) {
     WireWriter head;

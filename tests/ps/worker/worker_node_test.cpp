@@ -239,7 +239,7 @@ struct NodeBench : distrib::WorkerShell {
       CHECK(request.job_hash == distrib::to_hex(distrib::job_hash(job)));
       CHECK((request.job_text.empty() || request.job_text == to_text(job)));
       CHECK(request.arithmetic == job.arithmetic);
-      return "join " + std::to_string(request.rank) +
+      return "join " + std::to_string(request.rank) + (request.has_begun ? ", has begun" : "") +
              (request.job_text.empty() ? "" : " with the text, cuts in " + request.cuts.directory);
     }
     if (event.method == Pull::id) {
@@ -499,6 +499,45 @@ TEST_CASE("WorkerNode: a rank that is lost permanently ends it", "[ps]") {
       {"and the shard gets none", bench.item(0, {JoinItem::Kind::text_wanted, {}, 0}), {}},
   });
   CHECK(bench.counts.empty());
+}
+
+TEST_CASE("WorkerNode: in a job that is not replayable no contribution is made again, and the Join says what it made",
+          "[ps]") {
+  distrib::Job job = node_job(1, 9, 9);
+  job.replayable = false;
+  const std::string lost =
+      "contributions of batches of the program's own are lost: start all tasks again, they continue from the newest "
+      "cut";
+  NodeBench bench{job};
+  bench.tell({
+      {"it has begun nothing", bench.connects(0), {"0 join 1"}},
+      {"", bench.joined(0, 0), {"0 pull 0"}},
+      {"the first", bench.values(0, 0), {"shell compute 1 of w=0"}},
+      {"its connection is lost while it computes", bench.loses(0), {}},
+      {"it has begun something", bench.connects(0), {"0 join 1, has begun"}},
+      {"", bench.joined(0, 0), {"0 pull 0"}},
+      {"the first is still to come", bench.computed(), {"0 push 1 of 1 common=0 w=1", "0 pull 1"}},
+      {"the values of 0 are late", bench.values(0, 0), {}},
+      {"", bench.values(0, 1), {"shell compute 2 of w=1"}},
+      {"sent back", bench.computed(), {"0 push 2 of 1 common=0 w=2", "0 pull 2"}},
+      {"", bench.gone(0, 5), {"0 join 1, has begun"}},
+      {"", bench.joined(0, 0), {"0 pull 0"}},
+      {"it would have to make the first one again",
+       bench.values(0, 0),
+       {"shell failed: " + lost + " (step 1 would be made again)"}},
+  });
+
+  NodeBench other{job};
+  other.connect(0);
+  other.joined(0, 0)();
+  other.tell({{"another rank is lost",
+               other.item(0, {JoinItem::Kind::rank_lost, {}, 0}),
+               {"shell failed: " + lost + " (rank 0)"}}});
+  NodeBench without_credit{job};
+  without_credit.connect(0);
+  without_credit.tell({{"and so when its stream fails",
+                        without_credit.fails<Join>(0, ps_errc::rank_lost, "rank 0"),
+                        {"shell failed: " + lost + " (shard 0: rank 0)"}}});
 }
 
 TEST_CASE("WorkerNode: an answer that does not decode, or a block of another size, ends it", "[ps]") {

@@ -46,6 +46,7 @@ enum class ps_errc {
   not_in_checkpoint, ///< The initial checkpoint lacks variables or tables of the job. Map names with `InitialCheckpointOptions::names` (the message has the nearest names), or set `allow_missing`.
   shard_too_large,   ///< The dense values of a shard do not fit into one message. Use more servers, or more shards on each, and cut large variables by a partitioner.
   unlike_arithmetic, ///< Two workers of a synchronous job compute with different libraries, versions or settings, as their models describe them, so the bits would depend on which of them makes a contribution. Start all workers with the same build, on machines of one kind.
+  not_replayable,    ///< A worker was lost, and its contributions cannot be made again, because their batches came from the program's own loop. Start all tasks again: they continue from the newest cut that all shards have.
 };
 // clang-format on
 
@@ -126,6 +127,9 @@ inline constexpr ErrorText ps_texts[] = {
      "a partitioner"},
     {static_cast<int>(ps_errc::unlike_arithmetic), failure::mismatch,
      "all workers of a synchronous job must compute alike: start them with the same build and settings"},
+    {static_cast<int>(ps_errc::not_replayable), failure::unavailable,
+     "contributions of batches of the program's own are lost: start all tasks again, they continue from the newest "
+     "cut"},
 };
 
 /// Returns the category "distrib.ps".

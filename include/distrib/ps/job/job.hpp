@@ -71,6 +71,10 @@ struct Job {
   FloatFormat wire_format = FloatFormat::float32;  ///< Of values and gradients in messages; the sender rounds them.
   Consistency consistency;  ///< When contributions count.
   std::string data;  ///< Description of the input pipeline, one line.
+  /// False: the batches come from the program's own loop, and a contribution that is lost cannot be made again. Then the
+  /// job ends when a worker is lost (`ps_errc::not_replayable`), and another start continues from the newest cut that all
+  /// shards have. Such a job has one replica of each shard.
+  bool replayable = true;
   /// Number of workers that contribute.
   std::uint32_t ranks = 1;
   std::uint64_t total_steps = 0;  ///< Steps of the whole job. Asynchronous: contributions of all ranks together.

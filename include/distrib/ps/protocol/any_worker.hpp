@@ -52,6 +52,7 @@ class AnyWorker {
   virtual void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, WorkerSink& out,
                         std::vector<WantedRows> next) = 0;
   virtual void stop(WorkerSink& out) = 0;
+  virtual void abandon(WorkerSink& out) = 0;
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
   [[nodiscard]] virtual auto common_cut() const -> Step = 0;  ///< Asynchronous: 0, there is no common cut.

@@ -100,6 +100,14 @@ class AsyncWorkerCore {
     if (!computing_) leave(out);
   }
 
+  /// Leaves at once: the contribution that `Compute` asked for will not be made.
+  void abandon(auto& out) {
+    if (done_) return;
+    stopping_ = true;
+    computing_ = false;
+    leave(out);
+  }
+
   /// True if every shard has all contributions of this rank in a durable cut.
   [[nodiscard]] auto everything_saved() const -> bool { return durable() >= last_; }
 

@@ -157,16 +157,17 @@ class SyncShardCore {
   }
 
   /// A worker sends all shards to cut c (rule 11). `lineage`: the digest of the lineage of that cut; 0: the cut of the
-  /// shard's own history. If the shard still keeps the values of c, or has no such cut, it only answers `JoinedReply`.
+  /// shard's own history. If the shard still keeps the values of c (of a job that is not replayable: if it is at c), or has
+  /// no such cut, it only answers `JoinedReply`.
   /// Otherwise it goes to step c and asks for the values with `LoadCut`. Until `cut_loaded` it completes no step, parks
   /// pulls, and ignores a further Restore; then all peers get `JoinedReply`.
   void restore(Peer peer, Step c, auto& out, std::uint64_t lineage = 0) {
     if (loading_) return;  // all peers get an answer when the values are loaded
     const bool is_own = lineage == 0 || history_ == 0 || lineage == lineage_.until(c).digest();
-    const bool kept = is_own && (c == k_ || (previous_ != nullptr && c + 1 == k_));
+    const bool kept = is_own && (c == k_ || (replayable_ && previous_ != nullptr && c + 1 == k_));
     const bool has = is_own ? has_cut(c) : has_other_cut(c, lineage);
     if (kept || !has) return out(JoinedReply{peer, named_progress()});
-    if (c < k_ || !is_own) forget_after(c);
+    if (c < k_ || !is_own) forget_after(c, out);
     go_on_from(c, is_own ? lineage_ : lineages_.at(c));
     if (std::exchange(copying_, std::nullopt)) store_.drop_cut();  // its values no longer exist
     k_ = c;
@@ -222,8 +223,12 @@ class SyncShardCore {
     if (saving_ != step) return;
     saving_.reset();
     no_room_ = false;
-    lineages_[step] = std::move(saved_as_);
-    find_own_cuts();
+    if (std::exchange(outdated_, std::nullopt)) {
+      out(DropCut{step, true});
+    } else {
+      lineages_[step] = std::move(saved_as_);
+      find_own_cuts();
+    }
     drop_unneeded(out);
     checksums_.erase(checksums_.begin(), checksums_.upper_bound({step, ranks_}));
     if (due_) begin_save(*std::exchange(due_, std::nullopt), out);
@@ -246,6 +251,7 @@ class SyncShardCore {
   void save_again(auto& out) {
     if (!saving_) return;
     saving_.reset();
+    outdated_.reset();
     const bool wanted = cuts_.back() <= refused_ && refused_ < k_;
     if (due_) begin_save(*std::exchange(due_, std::nullopt), out);
     else if ((k_ == total_steps_ || wanted) && !loading_) cut_due(out);
@@ -305,11 +311,16 @@ class SyncShardCore {
 
   // Goes back to cut c. Drops the stored contributions and the checksums after c: what is made again may differ. Keeps
   // every newer cut, also the cut that is being written: the worker that sent the Restore may not know them, and one of
-  // them may be common to all shards already. A newer cut is written again when its step is due again.
-  void forget_after(Step c) {
+  // them may be common to all shards already. A newer cut is written again when its step is due again. But if the job
+  // is not replayable, other steps follow than the steps of these cuts, so it drops them.
+  void forget_after(Step c, auto& out) {
     contributions_.clear();
     checksums_.erase(checksums_.upper_bound({c, ranks_}), checksums_.end());
     before_ = std::max(before_, k_);
+    if (replayable_) return;
+    due_.reset();
+    outdated_ = saving_;
+    for (; cuts_.back() > c; lose_cut(cuts_.back())) out(DropCut{cuts_.back(), true});
   }
 
   [[nodiscard]] auto has_cut(Step step) const -> bool { return std::binary_search(cuts_.begin(), cuts_.end(), step); }
@@ -472,6 +483,7 @@ class SyncShardCore {
   std::map<Peer, Rank> peers_;
   std::vector<Parked> parked_;
   bool tells_history_;  // false with backup workers
+  bool replayable_;
   Sha256Digest settings_;
   Lineage lineage_;  // of what is computed next; empty: histories are not reported
   std::uint64_t history_ = 0;  // the digest of `lineage_`; 0: not reported
@@ -482,6 +494,7 @@ class SyncShardCore {
   bool asked_to_copy_ = false;  // `CopyCut` was sent, and `copy_cut` not called yet
   std::optional<Step> saving_;  // the step of the cut that is being written
   Lineage saved_as_;  // its lineage
+  std::optional<Step> outdated_;  // `saving_`, if the shard was sent back since and the job is not replayable
   Step before_ = 0;  // the step from which it was last sent back
   bool no_room_ = false;  // the last cut that was tried found no disk space
   std::optional<SaveCut> due_;  // the next cut to write, when the present one is durable

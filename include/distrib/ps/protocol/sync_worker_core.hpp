@@ -31,7 +31,9 @@ inline namespace v0 {
 /// the values of the step where that shard is.
 ///
 /// In a job that was started again with other settings (`Lineage`) shards may be of different histories. The worker
-/// then sends them to the newest cut that is the same on all of them.
+/// then sends them to the newest cut that is the same on all of them. In a job that is not replayable
+/// (`Job::replayable`) the steps that only some shards have cannot be made again: a worker that has made nothing yet
+/// sends all shards to the newest common cut if they are at different steps.
 ///
 /// With replicas (`Job::replicas`) each event and action names a replica by its number instead of a shard. The worker
 /// sends the same contributions to all replicas, and uses the values of the first replica of a shard that answers. Only
@@ -157,6 +159,7 @@ class SyncWorkerCore {
   void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, auto& out, std::vector<WantedRows> next = {}) {
     if (!computing_ || ticket != ticket_) return;  // too late: the worker has joined again meanwhile
     computing_ = false;
+    aligns_ = false;
     gone_at_.reset();
     buffer_.drop_through(common_cut());
     t_ = *t_ + 1;
@@ -179,6 +182,14 @@ class SyncWorkerCore {
     if (stopping_ || done_) return;
     stopping_ = true;
     if (!computing_) leave(out);
+  }
+
+  /// Leaves at once: the contribution that `Compute` asked for will not be made.
+  void abandon(auto& out) {
+    if (done_) return;
+    stopping_ = true;
+    computing_ = false;
+    leave(out);
   }
 
   /// Returns the newest step that is in every shard's list of cuts (rule 6); 0 if the shards are of different
@@ -262,6 +273,8 @@ class SyncWorkerCore {
     if (joined->progress.history != history_) buffer_.clear();  // its contributions were made from other values
     history_ = joined->progress.history;
     t_ = replicas_.least_done();
+    if (aligns_ && !std::ranges::all_of(replicas_, [this](const ReplicaView& v) { return v.progress.done == t_; }))
+      return restore(out);
     while (has_backups_ && buffer_.has(*t_ + 1)) ++*t_;  // a shard came back, and these contributions are made already
     buffer_.drop_after(*t_);  // they are made again from here
     if (everything_saved() && (!wants_result_ || *t_ < total_steps_)) return go_on(out);
@@ -439,6 +452,7 @@ class SyncWorkerCore {
   Step window_;
   bool wants_result_;
   bool has_backups_;
+  bool aligns_;  // sends shards at different steps to the common cut, as long as this worker has made nothing
   std::uint64_t only_settings_;  // the digest of the lineage that has only the present settings; with backup workers 0
   std::uint64_t history_ = 0;  // of the shards, when all had joined
   detail::RowsToPull rows_;  // for the contribution after t

@@ -11,6 +11,7 @@
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/detail/block_checksum.hpp>
+#include <distrib/ps/server/detail/met_processes.hpp>
 #include <distrib/ps/server/detail/push_call.hpp>
 #include <distrib/ps/server/detail/served_job.hpp>
 #include <distrib/ps/server/detail/shard_peers.hpp>
@@ -95,6 +96,7 @@ class ShardService final : private ShardSink {
   void opened(std::vector<DurableCut> cuts, const Cut* newest, Instant now) {
     now_ = now;
     core_ = job_.make_shard(std::move(cuts), newest);
+    met_ = detail::MetProcesses{job_->ranks};
     clock_.opened(now, job_->replicas > 1);
     meter_.opened(*job_.get());
     if (sending_.peer() != 0) core_->state(sending_.peer(), sending_.have(), *this);
@@ -192,6 +194,7 @@ class ShardService final : private ShardSink {
     if (verdict.kind == ShardClock::Verdict::Kind::nobody_came)
       return end(exit_code::again, {ps_errc::nobody_joined, "/job:ps/task:" + std::to_string(job_.identity().task)});
     if (verdict.kind != ShardClock::Verdict::Kind::lost) return;
+    if (!job_->replayable) return cannot_replay(verdict.rank);
     for (auto& [peer, state] : peers_) state.calls.tell_lost(verdict.rank);
     const std::string at =
         job_->replicas == 1 ? "" : "; the other replica sent no newer state than step " + std::to_string(core_->step());
@@ -254,6 +257,7 @@ class ShardService final : private ShardSink {
       shell_.joined_unlike(unlike);
     }
     state.rank = request.rank;
+    state.has_begun = request.has_begun;
     state.calls.join(std::move(call));
     if (core_ != nullptr && !starting_) enter(peer, state);
   }
@@ -275,6 +279,7 @@ class ShardService final : private ShardSink {
     if (request.body == nullptr) request.body = std::make_shared<AlignedBuffer>();
     push_.begin(std::move(call), request.pull_follows);
     meter_.pushed(request.rank, request.step, core_->step(), request.body->size());
+    if (!job_->replayable && request.step != 0) met_.pushed(peers_[peer].rank);
     core_->push(peer,
                 {request.step, request.rank, std::move(request.body), request.body_checksum, request.common_cut,
                  request.history},
@@ -307,7 +312,11 @@ class ShardService final : private ShardSink {
     if (const Peer p = peers_.answered(call)) core_->save(p, *this);
   }
   void serve(Empty, Call<Leave, Connection> call) {
-    if (const Peer peer = peers_.answered(call)) leave(peer);
+    const Peer peer = peers_.answered(call);
+    if (peer == 0) return;
+    const Rank rank = peers_[peer].rank;
+    leave(peer);
+    if (cannot_lose()) cannot_replay(rank);
   }
 
   void serve(Empty, Call<Goodbye, Connection> call) {
@@ -339,6 +348,7 @@ class ShardService final : private ShardSink {
 
   void enter(Peer peer, Client& state) {
     if (state.rank < job_->ranks) {
+      if (cannot_lose() && !met_.joins(state.rank, state.has_begun)) return cannot_replay(state.rank);
       state.entered = true;
       if (clock_.joined(state.rank)) shell_.joined_twice(state.rank);
     }
@@ -369,8 +379,19 @@ class ShardService final : private ShardSink {
     return over_;
   }
 
+  // True if the job cannot continue without the workers that it has: it is not replayable, and not all steps are done.
+  [[nodiscard]] auto cannot_lose() const -> bool {
+    return !job_->replayable && core_ != nullptr && core_->step() < job_->total_steps;
+  }
+  // Contributions of the rank are lost: tells all workers, saves, and ends with code 1.
+  void cannot_replay(Rank rank) {
+    for (auto& [peer, state] : peers_) state.calls.tell_lost(rank);
+    if (!stopping_) why_stopped_ = {ps_errc::not_replayable, "rank " + std::to_string(rank)};
+    stop();
+  }
+
   void end_if_saved() {
-    if (stopping_ && !copying_ && !saving_ && !over_) end(exit_code::again, {});
+    if (stopping_ && !copying_ && !saving_ && !over_) end(exit_code::again, why_stopped_);
   }
 
   void end(int code, const Error& why) {
@@ -439,6 +460,8 @@ class ShardService final : private ShardSink {
       ends_without_ = false;  // the job's last checkpoint exists, so this replica may end without having it
   detail::PushCall<Connection> push_;
   detail::BlockChecksum checksum_;  // of values
+  detail::MetProcesses met_;  // used only if the job is not replayable
+  Error why_stopped_;  // no error: the process was asked to end
   bool copying_ = false, saving_ = false, stopping_ = false, over_ = false;
   Error end_{rpc_errc::closed, {}};  // the error of calls after the end
 };

@@ -53,6 +53,8 @@ struct JoinRequest {
   CutSettings cuts;  ///< Where the shard keeps its cuts. Sent only together with the text.
   /// `Job::arithmetic` of the worker; not sent if empty. A worker of an older version sends none.
   std::string arithmetic = {};
+  /// This process has begun a contribution. Sent only in a job that is not replayable.
+  bool has_begun = false;
 
   DISTRIB_DECL void encode(WireWriter& head) const;
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
@@ -68,7 +70,9 @@ struct JoinItem {
     notice,  ///< The shard has advanced, or a cut is durable.
     /// The shard does not know this hash of a job: join again, with the text. The stream ends then.
     text_wanted,
-    rank_lost,  ///< `rank` is lost permanently (`ShardOptions::restart_window`): the job cannot continue.
+    /// `rank` is lost permanently (`ShardOptions::restart_window`), or its process in a job that is not replayable: the
+    /// job cannot continue.
+    rank_lost,
   };
   Kind kind = Kind::joined;
   Progress progress;  ///< For `joined` and `notice`.

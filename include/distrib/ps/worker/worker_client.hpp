@@ -75,6 +75,9 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   /// Finishes the contribution that is being computed, then leaves: ends with code 1.
   DISTRIB_DECL void stop();
 
+  /// Leaves at once, without the contribution that `WorkerOwner::compute` asked for: ends with code 1.
+  DISTRIB_DECL void abandon();
+
  private:
   using Clock = std::chrono::steady_clock;
 

@@ -33,8 +33,9 @@ struct WorkerClientOptions {
 
 /// How a worker ended.
 struct WorkerEnd {
-  /// An exit code: 0 done; 1 stopped, or a server cannot be reached at the start or after everything was saved; 65
-  /// refused by a server; 70 a rank or a server is lost permanently.
+  /// An exit code: 0 done; 1 stopped, or a server cannot be reached at the start or after everything was saved, or
+  /// contributions of a job that is not replayable are lost; 65 refused by a server; 70 a rank or a server is lost
+  /// permanently.
   int code = 0;
   Error why;  ///< Why it failed; no error: done or stopped.
   std::vector<SharedBuffer> result;  ///< See `WorkerDone`.

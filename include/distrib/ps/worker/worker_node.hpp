@@ -78,6 +78,8 @@ class WorkerNode {
 
   /// Finishes the contribution that is being computed, then leaves: the job continues another time.
   DISTRIB_DECL void stop(Instant now);
+  /// Leaves at once: the contribution that `compute` asked for will not be made.
+  DISTRIB_DECL void abandon(Instant now);
 
   /// True if it is done or has failed: it does not call the shell any more.
   [[nodiscard]] auto over() const noexcept -> bool { return over_; }
@@ -136,12 +138,14 @@ class WorkerNode {
   DISTRIB_DECL void hang_up(std::uint32_t shard, Instant now);
   DISTRIB_DECL void end_call(std::uint32_t shard, std::uint64_t call, Instant now);
   DISTRIB_DECL void bad_message(std::uint32_t shard, std::string_view method);
-  DISTRIB_DECL void fail(const Error& error);
+  DISTRIB_DECL void fail(Error error);
 
   static constexpr std::size_t most_calls = 256;  // on one connection
 
   std::unique_ptr<AnyWorker> core_;
   bool synchronous_;
+  bool replayable_;
+  Step begun_ = 0;  // in a job that is not replayable: the newest contribution that was asked for; 0: none
   Rank rank_;
   std::string job_text_;
   std::string job_hash_;

@@ -16,8 +16,10 @@
 #include <distrib/train/initial_values.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/model_updaters.hpp>
+#include <distrib/train/own_batches.hpp>
 #include <distrib/train/recipe.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -42,6 +44,9 @@ template <Model M, BatchSource Source> class OpenModelOf final : public OpenMode
   [[nodiscard]] auto describe() const -> std::string override { return source_.describe(); }
   [[nodiscard]] auto batches() const -> std::optional<std::uint64_t> override { return source_.batches(); }
   [[nodiscard]] auto batch_size() const -> std::uint64_t override { return source_.batch_size(); }
+  [[nodiscard]] auto is_replayable() const noexcept -> bool override {
+    return !std::same_as<Source, OwnBatches::Source>;
+  }
   [[nodiscard]] auto contributor(const Job& job, std::span<const ShardLayout> layouts) const
       -> std::unique_ptr<AnyContributor> override {
     return std::make_unique<Contributor<M, Source>>(model_, source_, job, layouts, of_model_, feeds_);

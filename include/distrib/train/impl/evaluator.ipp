@@ -9,26 +9,13 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
-#include <distrib/core/slice.hpp>
-#include <distrib/core/variable_info.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/instant.hpp>
 #include <distrib/net/signals.hpp>
-#include <distrib/optimizer/any_updater.hpp>
-#include <distrib/optimizer/averaged_updater.hpp>
-#include <distrib/optimizer/sgd.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
-#include <distrib/ps/cut/table_tensors.hpp>
 #include <distrib/ps/job/exit_code.hpp>
-#include <distrib/ps/job/job.hpp>
-#include <distrib/ps/job/job_updaters.hpp>
-#include <distrib/ps/job/shard_layout.hpp>
-#include <distrib/ps/protocol/batch_keys.hpp>
-#include <distrib/ps/store/cut.hpp>
-#include <distrib/ps/store/pull_rows.hpp>
-#include <distrib/ps/store/shard_store.hpp>
 #include <distrib/tensor/runtime_values.hpp>
-#include <distrib/train/assemble.hpp>
+#include <distrib/train/checkpoint_values.hpp>
 #include <distrib/train/error.hpp>
 #include <distrib/train/writer_locks.hpp>
 
@@ -44,52 +31,6 @@
 
 namespace distrib {
 inline namespace v0 {
-
-namespace detail {
-
-// Reads the values of a model's variables, and of the rows with these keys, from a checkpoint; or the moving averages,
-// if the plan measures these.
-DISTRIB_DECL auto read_values(const TrainingPlan& plan, const KeyLists& keys, const std::string& prefix)
-    -> RuntimeValues {
-  const RuntimeVariables& all = plan.model().variables();
-  const std::vector<VariableInfo>& variables = all.infos();
-  RuntimeValues values{all};
-  const BundleReader reader = BundleReader::open(prefix);
-  AnyUpdater updater{Sgd{}};
-  if (plan.measures_averages()) updater = averaged(std::move(updater), *plan.options().moving_average);
-  for (std::size_t v = 0; v < variables.size(); ++v) {
-    std::string name = variables[v].name;
-    if (plan.measures_averages() && !is_counter(variables[v].dtype))
-      name.append("/").append(updater.slots().back().name);
-    reader.read(name, Slice::whole(variables[v].shape), {values.data(v), values.size_bytes(v)});
-  }
-  if (all.table_infos().empty()) return values;
-
-  // A job of one shard that has only the tables: it finds the rows in whatever parts they were saved.
-  Job job;
-  job.tables = all.table_infos();
-  job.updater = updater.text();
-  job.total_steps = 1;
-  const JobUpdaters updaters{std::move(updater)};
-  const std::vector<ShardLayout> layouts = shard_layouts(job);
-  Cut cut;
-  cut.values = std::make_shared<AlignedBuffer>(layouts.front().block_bytes());
-  for (const TableShare& table : layouts.front().tables()) {
-    Error error;
-    cut.tables.push_back(TableTensors{table, updaters.front(), 0, 1}.read(reader, error));
-    throw_if(error);
-  }
-  ShardStore store{job, 0, updaters, std::numeric_limits<std::uint64_t>::max()};
-  store.load(cut);
-  BatchKeys rows{job, layouts};
-  rows.find({}, keys);
-  const PullRows& asked = rows.requests().front();
-  const std::vector<SharedBuffer> blocks{plan.measures_averages() ? store.averages(asked) : store.values(asked)};
-  assemble_rows(job, rows, blocks, values);
-  return values;
-}
-
-}  // namespace detail
 
 DISTRIB_DECL auto Evaluator::run() -> int {
   const std::unique_ptr<const AnyEvaluation> evaluation = plan_.model().open_evaluation();
@@ -143,7 +84,7 @@ DISTRIB_DECL void Evaluator::measure(const AnyEvaluation& evaluation, const std:
   Error unread;
   RuntimeValues values{RuntimeVariables{}};
   try {
-    values = detail::read_values(plan_, evaluation.keys(), prefix);
+    values = checkpoint_values(plan_, evaluation.keys(), prefix);
   } catch (const std::system_error& error) {
     unread = error_of(error);
   }

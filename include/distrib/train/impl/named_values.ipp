@@ -6,7 +6,7 @@
 #include <distrib/core/dtype.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/nearest_names.hpp>
-#include <distrib/train/assemble.hpp>
+#include <distrib/train/job/assemble.hpp>
 
 #include <cstddef>
 #include <cstdint>

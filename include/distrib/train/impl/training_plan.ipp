@@ -127,7 +127,7 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   if (tasks == 0 || ranks == 0 || shards == 0)
     throw_error(train_errc::no_workers, "workers " + std::to_string(ranks) + ", parameter servers " +
                                             std::to_string(tasks) + ", shards of each " + std::to_string(shards));
-  if (replicas != 1 && (replicas != 2 || tasks < 2 || !consistency.can_have_replicas(ranks)))
+  if (replicas != 1 && (replicas != 2 || !model.is_replayable() || tasks < 2 || !consistency.can_have_replicas(ranks)))
     throw_error(train_errc::no_replicas, std::to_string(replicas) + " replicas, " + std::to_string(tasks) +
                                              " parameter servers, " + consistency.describe());
   ChosenUpdaters chosen = chosen_updaters();
@@ -157,6 +157,7 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   job.wire_format = options_.wire_format;
   job.consistency = consistency;
   job.data = model.describe();
+  job.replayable = model.is_replayable();
   job.arithmetic = model_->arithmetic();
   if (!is_arithmetic(job.arithmetic)) throw_error(train_errc::bad_description, detail::quoted_name(job.arithmetic));
   job.ranks = ranks;

@@ -54,6 +54,7 @@ DISTRIB_DECL auto to_text(const Job& job) -> std::string {
   if (job.wire_format != FloatFormat::float32) line("wire_format", std::string{to_text(job.wire_format)});
   line("consistency", job.consistency.describe());
   line("data", job.data);
+  if (!job.replayable) line("replayable", "false");
   line("ranks", std::to_string(job.ranks));
   line("total_steps", std::to_string(job.total_steps));
   line("cut_interval", std::to_string(job.cut_interval));

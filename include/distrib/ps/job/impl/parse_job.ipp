@@ -209,6 +209,10 @@ DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job {
   if (!consistency) lines.fail();
   if (consistency) job.consistency = *consistency;
   job.data = lines.take("data");
+  if (lines.next_is("replayable")) {
+    job.replayable = lines.take("replayable") != "false";
+    if (job.replayable || job.replicas > 1) lines.fail();
+  }
   job.ranks = lines.take_number<std::uint32_t>("ranks", 1, max_job_ranks);
   if (job.consistency.replicas_to_aggregate(job.ranks) > job.ranks) lines.fail();
   if (job.replicas > 1 && !job.consistency.can_have_replicas(job.ranks)) lines.fail();

@@ -45,6 +45,7 @@ class WorkerOf final : public AnyWorker {
     core_.computed(ticket, std::move(blocks), out, std::move(next));
   }
   void stop(WorkerSink& out) override { core_.stop(out); }
+  void abandon(WorkerSink& out) override { core_.abandon(out); }
 
   [[nodiscard]] auto step() const -> Step override { return core_.step(); }
   [[nodiscard]] auto common_cut() const -> Step override {

@@ -19,6 +19,7 @@ DISTRIB_DECL SyncShardCore::SyncShardCore(const Job& job, std::uint32_t shard, c
       awaited_{job, shard},
       newest_(job.ranks),
       tells_history_{contributions_per_step_ == ranks_},
+      replayable_{job.replayable},
       settings_{settings_hash(job)} {
   store_.keep_previous(true);
   go_on_from(0, {});

@@ -16,6 +16,7 @@ DISTRIB_DECL SyncWorkerCore::SyncWorkerCore(const Job& job, Rank rank, WorkerOpt
       window_{contribution_window(job)},
       wants_result_{options.wants_result},
       has_backups_{job.consistency.replicas_to_aggregate(job.ranks) < job.ranks},
+      aligns_{!job.replayable && !has_backups_},
       only_settings_{has_backups_ ? 0 : Lineage{}.continued(0, settings_hash(job)).digest()},
       rows_{job} {}
 

@@ -19,6 +19,7 @@ template <class Connection>
 struct ShardPeer {
   Rank rank = 0;
   bool entered = false;  ///< True if the peer has joined and the shard's core knows it.
+  bool has_begun = false;  ///< See `JoinRequest`.
   PeerCalls<Connection> calls;
 };
 

@@ -70,6 +70,7 @@ DISTRIB_DECL void JoinRequest::encode(WireWriter& head) const {
       head.float64(7, cuts.retention.keep_checkpoint_every_n_hours);
   }
   if (!arithmetic.empty()) head.text(8, arithmetic);
+  if (has_begun) head.varint(9, 1);
 }
 
 DISTRIB_DECL auto JoinRequest::decode(ByteView head) -> bool {
@@ -83,6 +84,7 @@ DISTRIB_DECL auto JoinRequest::decode(ByteView head) -> bool {
       case wire_tag(6, WireType::varint): cuts.retention.max_to_keep = reader.uint64(); break;
       case wire_tag(7, WireType::fixed64): cuts.retention.keep_checkpoint_every_n_hours = reader.float64(); break;
       case wire_tag(8, WireType::bytes): arithmetic = reader.text(); break;
+      case wire_tag(9, WireType::varint): has_begun = reader.uint64() != 0; break;
     }
   return reader.ok() && is_arithmetic(arithmetic);
 }

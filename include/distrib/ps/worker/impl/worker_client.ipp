@@ -65,6 +65,12 @@ DISTRIB_DECL void WorkerClient::stop() {
   flush();
 }
 
+DISTRIB_DECL void WorkerClient::abandon() {
+  if (ended_) return;
+  node_.abandon(Clock::now());
+  flush();
+}
+
 DISTRIB_DECL auto WorkerClient::name_of(const Link& link) const -> std::string {
   return "/job:ps/task:" + std::to_string(link.task) + " at " + servers_[link.task].to_string();
 }
@@ -198,6 +204,7 @@ DISTRIB_DECL void WorkerClient::done(WorkerDone end) {
 }
 
 DISTRIB_DECL void WorkerClient::failed(const Error& why) {
+  if (why.code == ps_errc::not_replayable) return fail(exit_code::again, why);
   fail(why.code == ps_errc::rank_lost ? exit_code::somebody_lost : exit_code::refused, why);
 }
 

@@ -47,7 +47,12 @@ class WorkerNode::Out final : public WorkerSink {
   void operator()(SendGoodbye m) override { node_.send<Goodbye>(m.shard, {}, 0, now_); }
   void operator()(SendLeave m) override { node_.send<Leave>(m.shard, {}, 0, now_); }
   void operator()(Prepare work) override { node_.shell_.prepare(work); }
-  void operator()(Compute work) override { node_.shell_.compute(std::move(work)); }
+  void operator()(Compute work) override {
+    if (!node_.replayable_ && work.step <= node_.begun_)
+      return node_.fail({ps_errc::not_replayable, "step " + std::to_string(work.step) + " would be made again"});
+    if (!node_.replayable_) node_.begun_ = work.step;
+    node_.shell_.compute(std::move(work));
+  }
   void operator()(WorkerDone end) override {
     node_.tell_saved();
     node_.over_ = true;
@@ -82,6 +87,7 @@ DISTRIB_DECL WorkerNode::WorkerNode(const Job& job, Rank rank, const WorkerOptio
                                     WorkerShell& shell)
     : core_{make_worker(job, rank, options)},
       synchronous_{job.consistency.is_synchronous()},
+      replayable_{job.replayable},
       rank_{rank},
       job_text_{to_text(job)},
       job_hash_{to_hex(sha256(as_bytes(job_text_)))},
@@ -133,6 +139,10 @@ DISTRIB_DECL void WorkerNode::stop(Instant now) {
   run(now, [](AnyWorker& core, WorkerSink& out) { core.stop(out); });
 }
 
+DISTRIB_DECL void WorkerNode::abandon(Instant now) {
+  run(now, [](AnyWorker& core, WorkerSink& out) { core.abandon(out); });
+}
+
 DISTRIB_DECL void WorkerNode::tell_saved() {
   const Step cut = core_->common_cut();
   if (cut > saved_) shell_.saved(saved_ = cut);
@@ -142,7 +152,7 @@ DISTRIB_DECL void WorkerNode::send_join(std::uint32_t shard, Instant now) {
   Link& link = links_[shard];
   if (link.core == nullptr) return;
   link.stream = 0;  // items of an older Join are out of date
-  JoinRequest request{rank_, job_hash_, {}, {}, arithmetic_};
+  JoinRequest request{rank_, job_hash_, {}, {}, arithmetic_, begun_ != 0};
   if (link.text_sent) {
     request.job_text = job_text_;
     request.cuts = cuts_;
@@ -242,8 +252,9 @@ DISTRIB_DECL void WorkerNode::bad_message(std::uint32_t shard, std::string_view 
   fail({rpc_errc::bad_message, "shard " + std::to_string(shard) + ", answer to " + std::string{method}});
 }
 
-DISTRIB_DECL void WorkerNode::fail(const Error& error) {
+DISTRIB_DECL void WorkerNode::fail(Error error) {
   if (std::exchange(over_, true)) return;
+  if (!replayable_ && error.code == ps_errc::rank_lost) error.code = ps_errc::not_replayable;
   shell_.failed(error);
 }
 

@@ -14,7 +14,7 @@
 #include <distrib/sim/dice.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/train/any_model.hpp>
-#include <distrib/train/assemble.hpp>
+#include <distrib/train/job/assemble.hpp>
 #include <distrib/train/parameters_sha256.hpp>
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/store/cut.hpp>
-#include <distrib/train/local_job.hpp>
+#include <distrib/train/job/local_job.hpp>
 
 #include <memory>
 #include <span>
@@ -16,18 +16,18 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Makes the shards and workers of `job` in this process; `LocalJob::run` starts them. `shards`: the updaters of the
+/// Makes the shards and workers of `job` in this process; `LocalJob::next` starts them. `shards`: the updaters of the
 /// job. `restored`: the cuts to continue from, one per shard; empty: the job starts from its initial values. `pool`:
-/// the threads that compute contributions; it must outlive the job. Null: all is done on the thread of `run()`.
+/// the threads that compute contributions; it must outlive the job. Null: all is done on the owner's thread.
 /// `initial_values`: see `WorkerOptions`.
 [[nodiscard]] DISTRIB_DECL auto make_local_job(const Job& job, const ShardKind& shards, std::span<const Cut> restored,
                                                Contribute contribute, LocalJobCallbacks callbacks, IoPool* pool,
-                                               std::vector<SharedBuffer> initial_values = {})
-    -> std::unique_ptr<LocalJob>;
+                                               std::vector<SharedBuffer> initial_values = {},
+                                               ComputeOn compute_on = ComputeOn::pool) -> std::unique_ptr<LocalJob>;
 
 }  // namespace v0
 }  // namespace distrib
 
 #ifdef DISTRIB_HEADER_ONLY
-#include <distrib/train/impl/make_local_job.ipp>
+#include <distrib/train/job/impl/make_local_job.ipp>
 #endif

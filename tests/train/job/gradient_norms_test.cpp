@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/train/gradient_norms.hpp>
+#include <distrib/train/job/gradient_norms.hpp>
 
 #include "support/catch.hpp"
 

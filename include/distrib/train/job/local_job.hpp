@@ -9,6 +9,7 @@
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -22,7 +23,7 @@ inline namespace v0 {
 using Contribute = std::function<float(Rank rank, Step step, std::span<const SharedBuffer> values,
                                        std::span<const std::shared_ptr<AlignedBuffer>> gradients)>;
 
-/// What a local job calls while it runs. On the thread of `run()`, except `prepare`.
+/// What a local job calls while it runs. On the owner's thread, except `prepare`.
 struct LocalJobCallbacks {
   /// For jobs with tables only: returns the rows that the contribution (step, rank) needs, one request per shard.
   /// Called on the threads that compute contributions, never for one rank on two threads at once. Empty: the job has no
@@ -39,24 +40,37 @@ struct LocalJobCallbacks {
   std::function<void(Step step, std::vector<Cut> cuts)> cut_due;
 };
 
+/// Where a local job computes contributions.
+enum class ComputeOn : std::uint8_t {
+  pool,  ///< On the threads of the pool; without a pool on the owner's thread.
+  caller,  ///< On the owner's thread, in `LocalJob::make`. The pool is for work in the background.
+};
+
 /// Local mode: the cores of all shards and workers of a job in one process. Their messages are delivered on the thread
-/// of `run()`; contributions are computed on the threads of a pool, or, without a pool, on the thread of `run()`.
+/// of the owner, which runs the job by `while (job.next()) job.make();`.
 ///
-/// Threads: one at a time; `run()` blocks its thread.
+/// Threads: one at a time, the owner's; `next()` blocks it.
 class LocalJob {
  public:
   virtual ~LocalJob() = default;
 
-  /// Trains until every worker is done, or, after `stop()`, until the work in flight is done and saved. Throws what
-  /// `Contribute` or a callback threw, and `std::system_error` if a shard refuses a contribution
-  /// (`ps_errc::not_finite`) or a request for rows; always after all threads have left the job. Must be called only
-  /// once.
-  virtual void run() = 0;
+  /// Delivers messages until a contribution must be computed on this thread: returns true, also at every further call
+  /// until `make` or `abandon`. Returns false when every worker is done, or, after `stop()`, when the work in flight is
+  /// done and saved. Throws what `Contribute` or a callback threw, and `std::system_error` if a shard refuses a
+  /// contribution (`ps_errc::not_finite`) or a request for rows; always after all threads have left the job.
+  [[nodiscard]] virtual auto next() -> bool = 0;
 
-  /// Returns the context in which callbacks run: use it for timers and signals of the owner.
+  /// Computes the contribution that `next` has announced. With several ranks these take turns. Throws as `next`.
+  virtual void make() = 0;
+
+  /// After `stop()`: the contributions that `next` has announced will not be made.
+  virtual void abandon() = 0;
+
+  /// Returns the context in which callbacks run, inside `next()` and `make()`: use it for timers and signals of the
+  /// owner.
   [[nodiscard]] virtual auto context() noexcept -> asio::io_context& = 0;
 
-  /// Runs `work` on the pool (without one: on the thread of `run()`), then `done` on the thread of `run()`. The job
+  /// Runs `work` on the pool (without one: on the owner's thread), then `done` on the owner's thread. The job
   /// does not end before both are over. An exception from either ends the job. `done` is not called after an exception
   /// from `work`, or if the job has failed meanwhile.
   virtual void in_background(std::function<void()> work, std::function<void()> done) = 0;
@@ -64,13 +78,12 @@ class LocalJob {
   /// Reports that the cuts of `step` are durable.
   virtual void cut_saved(Step step) = 0;
 
-  /// Makes a cut of the present step, unless there is one: `LocalJobCallbacks::cut_due` follows. To be called on the
-  /// thread of `run()`, also in a callback, or before `run()`.
+  /// Makes a cut of the present step, unless there is one: `LocalJobCallbacks::cut_due` follows. May be called in a
+  /// callback.
   virtual void save() = 0;
 
-  /// Finishes the work in flight, saves, and lets `run()` return. To be called on the thread of `run()`. Calls `tell`
-  /// first, unless it is empty; an exception from it ends the job. A second call does nothing, and does not call its
-  /// `tell`.
+  /// Finishes the work in flight and saves; then `next()` returns false. Calls `tell` first, unless it is empty; an
+  /// exception from it ends the job. A second call does nothing, and does not call its `tell`.
   virtual void stop(const std::function<void()>& tell) = 0;
 
   /// Returns how many steps are done, including the steps before the cuts that the job continues from.

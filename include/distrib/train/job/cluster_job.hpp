@@ -18,7 +18,8 @@ namespace distrib {
 inline namespace v0 {
 
 /// What a worker of a cluster calls: the functions that do its work, and the functions that receive its reports. All
-/// but `measured` must be set. All are called on the thread of `ClusterJob::run()`, and an exception from one ends the job.
+/// but `measured` must be set. All are called on the owner's thread, inside `ClusterJob::next()` and `make()`,
+/// and an exception from one ends the job.
 struct ClusterJobCallbacks {
   /// Computes the contribution of `step`: reads one block of values per shard, writes one block of gradients per shard,
   /// returns the loss.
@@ -45,21 +46,30 @@ struct ClusterJobCallbacks {
 };
 
 /// One worker of a cluster. A thread of its own does the I/O with the parameter servers; contributions are computed on
-/// the thread of `run()`.
+/// the thread of the owner, which runs the job by `while (job.next()) job.make();`.
 ///
-/// Threads: one at a time; `run()` blocks its thread.
+/// Threads: one at a time, the owner's; `next()` blocks it.
 class ClusterJob {
  public:
   virtual ~ClusterJob() = default;
 
-  /// Trains until this worker's part is over, and returns how it ended: see `WorkerEnd`. Throws what a callback threw.
-  /// Must be called only once.
-  [[nodiscard]] virtual auto run() -> WorkerEnd = 0;
+  /// Handles events until a contribution is to be made: returns true, also at every further call until `make` or
+  /// `abandon`. Returns false when this worker's part is over. Throws what a callback threw.
+  [[nodiscard]] virtual auto next() -> bool = 0;
 
-  /// Returns the context in which callbacks run: use it for the owner's signals.
+  /// Makes the contribution that `next` has announced, and sends it. Throws what a callback threw.
+  virtual void make() = 0;
+
+  /// Leaves the job without the contribution that `next` has announced.
+  virtual void abandon() = 0;
+
+  /// Returns how the worker ended: see `WorkerEnd`. To be called once, when `next` has returned false.
+  [[nodiscard]] virtual auto end() -> WorkerEnd = 0;
+
+  /// Returns the context in which callbacks run: use it for timers and signals of the owner.
   [[nodiscard]] virtual auto context() noexcept -> asio::io_context& = 0;
 
-  /// Finishes what is in flight, then leaves the job. To be called on the thread of `run()`.
+  /// Finishes what is in flight, then leaves the job.
   virtual void stop() = 0;
 };
 

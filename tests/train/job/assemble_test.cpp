@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/train/assemble.hpp>
+#include <distrib/train/job/assemble.hpp>
 
 #include "support/catch.hpp"
 #include "train/line_model.hpp"

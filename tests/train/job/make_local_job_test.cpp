@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/train/make_local_job.hpp>
+#include <distrib/train/job/make_local_job.hpp>
 
 #include <distrib/optimizer/reduce.hpp>
 #include <distrib/ps/store/dense_store.hpp>
@@ -121,7 +121,7 @@ TEST_CASE("LocalJob: an exception from a contribution ends the job and is thrown
         [](distrib::Rank, distrib::Step, auto, auto) -> float { throw std::runtime_error{"record 7 is damaged"}; },
         {.step_done = [](distrib::Step, float) {}, .cut_due = [](distrib::Step, std::vector<distrib::Cut>) {}},
         threads);
-    CHECK_THROWS_WITH(local->run(), "record 7 is damaged");
+    CHECK_THROWS_WITH(small_job::run_to_end(*local), "record 7 is damaged");
   }
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("LocalJob: with backup workers no rank waits for a late one, which con
     return make(rank, step, values, gradients);
   };
   local = distrib::make_local_job(job, small_job::kind(), {}, contribute, std::move(callbacks), &pool);
-  local->run();
+  small_job::run_to_end(*local);
   std::vector<distrib::Step> all(200);
   std::iota(all.begin(), all.end(), 1U);
   CHECK(steps == all);
@@ -192,12 +192,12 @@ TEST_CASE("LocalJob: a gradient that is not finite ends the job if the job check
                }},
           threads);
       if (!strict) {
-        local->run();
+        small_job::run_to_end(*local);
         CHECK(last == job.total_steps);
         continue;
       }
       try {
-        local->run();
+        small_job::run_to_end(*local);
         FAIL("a gradient that is not finite was counted");
       } catch (const std::system_error& error) {
         CHECK(error.code() == distrib::ps_errc::not_finite);

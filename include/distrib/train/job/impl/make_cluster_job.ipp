@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/train/make_cluster_job.hpp>
+#include <distrib/train/job/make_cluster_job.hpp>
 
 #include <distrib/core/event.hpp>
 #include <distrib/net/address.hpp>
@@ -14,7 +14,7 @@
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/store/block_pool.hpp>
 #include <distrib/ps/worker/worker_client.hpp>
-#include <distrib/train/cluster_job.hpp>
+#include <distrib/train/job/cluster_job.hpp>
 
 #include <memory>
 #include <optional>
@@ -26,7 +26,7 @@ inline namespace v0 {
 namespace detail {
 
 /// The implementation of a ClusterJob. A thread of its own does the I/O with the parameter servers, while contributions
-/// are computed on the thread of `run()`. So a long `gradients()` does not look like the death of the worker, and data
+/// are computed on the owner's thread. So a long `gradients()` does not look like the death of the worker, and data
 /// are decoded while values are on their way.
 class ClusterJobShell final : public ClusterJob, private WorkerOwner {
  public:
@@ -58,13 +58,24 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
     client_.reset();
   }
 
-  [[nodiscard]] auto run() -> WorkerEnd override {
-    const auto work = asio::make_work_guard(context_);
-    asio::post(io_.executor(0), [this] { client_->start(); });
-    context_.run();
+  [[nodiscard]] auto next() -> bool override {
+    if (!std::exchange(begun_, true)) asio::post(io_.executor(0), [this] { client_->start(); });
+    context_.poll();  // also when a contribution is wanted: the job may be over meanwhile
+    while (wanted_ == nullptr && context_.run_one() != 0) {
+    }
+    if (!context_.stopped()) return true;
     if (!end_) io_.join();  // the I/O thread has failed: throw its exception
-    return std::move(*end_);
+    return false;
   }
+
+  void make() override { contribute(std::move(wanted_)); }
+
+  void abandon() override {
+    wanted_.reset();
+    asio::post(io_.executor(0), [this] { client_->abandon(); });
+  }
+
+  [[nodiscard]] auto end() -> WorkerEnd override { return std::move(*end_); }
 
   [[nodiscard]] auto context() noexcept -> asio::io_context& override { return context_; }
 
@@ -73,7 +84,7 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
   }
 
  private:
-  /// A contribution on its way to the thread of `run()` and back.
+  /// A contribution on its way to the owner's thread and back.
   struct Task {
     Compute work;
     Step counted;
@@ -92,7 +103,7 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
   void compute(Compute work, Step counted) override {
     auto task = std::make_shared<Task>(Task{std::move(work), counted, {}, {}});
     for (BlockPool& pool : blocks_) task->gradients.push_back(pool.take());
-    asio::post(context_, [this, task = std::move(task)]() mutable { contribute(std::move(task)); });
+    asio::post(context_, [this, task = std::move(task)]() mutable { want(std::move(task)); });
   }
   void saved(Step step) override {
     asio::post(context_, [this, step] {
@@ -115,14 +126,22 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
     client_->computed(task.work.ticket, std::move(blocks), std::move(task.next));
   }
 
-  // --- on the thread of run() ---
+  // --- on the owner's thread ---
+
+  // If there is one already, it is out of date: the core drops a result with an old ticket.
+  void want(std::shared_ptr<Task> task) {
+    wanted_ = std::move(task);
+    if (std::exchange(started_, true)) return;
+    reported_ = done_before(*wanted_);
+    callbacks_.started(reported_);
+  }
+
+  [[nodiscard]] auto done_before(const Task& task) const -> Step {
+    return synchronous_ ? task.work.step - 1 : task.counted;
+  }
 
   void contribute(std::shared_ptr<Task> task) {
-    const Step done = synchronous_ ? task->work.step - 1 : task->counted;
-    if (!std::exchange(started_, true)) {
-      reported_ = done;
-      callbacks_.started(done);
-    }
+    const Step done = done_before(*task);
     const std::vector<SharedBuffer> values = task->work.values;
     const Step next = task->work.step + 1;
     const float loss = callbacks_.contribute(task->work.step, values, task->gradients);
@@ -140,9 +159,12 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
   bool has_tables_;
   ClusterJobCallbacks callbacks_;
   asio::io_context context_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> busy_ = asio::make_work_guard(context_);
   std::vector<BlockPool> blocks_;  // for gradients, one per shard; used on the I/O thread
   std::shared_ptr<WorkerClient> client_;
+  std::shared_ptr<Task> wanted_;  // the contribution that is to be made
   std::optional<WorkerEnd> end_;
+  bool begun_ = false;
   bool started_ = false;
   Step reported_ = 0;
   float loss_ = 0;

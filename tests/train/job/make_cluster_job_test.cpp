@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/train/make_cluster_job.hpp>
+#include <distrib/train/job/make_cluster_job.hpp>
 
 #include <distrib/ps/server/server.hpp>
 
@@ -57,6 +57,11 @@ struct Heard {
   Step last_saved = 0;
 };
 
+auto run_to_end(ClusterJob& worker) -> WorkerEnd {
+  while (worker.next()) worker.make();
+  return worker.end();
+}
+
 }  // namespace
 
 TEST_CASE("ClusterJob: two workers, each with its own I/O thread", "[train]") {
@@ -69,10 +74,10 @@ TEST_CASE("ClusterJob: two workers, each with its own I/O thread", "[train]") {
   WorkerEnd other_end;
   std::thread other{[&] {
     const auto worker = make_cluster_job(job, 1, to, options_of(1), {}, second.callbacks(1));
-    other_end = worker->run();
+    other_end = run_to_end(*worker);
   }};
   const auto worker = make_cluster_job(job, 0, to, options_of(0), {}, first.callbacks(0));
-  const WorkerEnd end = worker->run();
+  const WorkerEnd end = run_to_end(*worker);
   other.join();
   CHECK(end.code == 0);
   CHECK(end.result.size() == 1);
@@ -93,7 +98,7 @@ TEST_CASE("ClusterJob: a worker that starts after the job is done reports that a
     Heard heard;
     const auto worker =
         make_cluster_job(job, 0, {{"127.0.0.1", server.port()}}, options_of(0), cuts, heard.callbacks(0));
-    const WorkerEnd end = worker->run();
+    const WorkerEnd end = run_to_end(*worker);
     CHECK(end.code == 0);
     CHECK(end.result.size() == 1);
     CHECK(heard.story == story);
@@ -111,7 +116,7 @@ TEST_CASE("ClusterJob: an exception from a callback is thrown by run()", "[train
   };
   const auto worker = make_cluster_job(loopback_job::make(1, 1), 0, {{"127.0.0.1", server.port()}}, options_of(0), {},
                                        std::move(callbacks));
-  CHECK_THROWS_WITH(worker->run(), "no gradients today");
+  CHECK_THROWS_WITH(run_to_end(*worker), "no gradients today");
 }
 
 TEST_CASE("ClusterJob: stop() finishes what is in flight, then the worker leaves", "[train]") {
@@ -125,5 +130,5 @@ TEST_CASE("ClusterJob: stop() finishes what is in flight, then the worker leaves
   };
   worker = make_cluster_job(loopback_job::make(1, 1, 1000), 0, {{"127.0.0.1", server.port()}}, options_of(0), {},
                             std::move(callbacks));
-  CHECK(worker->run().code == 1);
+  CHECK(run_to_end(*worker).code == 1);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/train/make_local_job.hpp>
+#include <distrib/train/job/make_local_job.hpp>
 
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
@@ -14,7 +14,7 @@
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/shard_action.hpp>
 #include <distrib/ps/store/shard_store.hpp>
-#include <distrib/train/local_job.hpp>
+#include <distrib/train/job/local_job.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -41,11 +41,13 @@ namespace detail {
 class LocalJobShell final : public LocalJob {
  public:
   LocalJobShell(const Job& job, const ShardKind& shards, std::span<const Cut> restored, Contribute contribute,
-                LocalJobCallbacks callbacks, IoPool* pool, std::vector<SharedBuffer> initial_values)
+                LocalJobCallbacks callbacks, IoPool* pool, std::vector<SharedBuffer> initial_values,
+                ComputeOn compute_on)
       : synchronous_{job.consistency.is_synchronous()},
         contribute_{std::move(contribute)},
         callbacks_{std::move(callbacks)},
-        pool_{pool} {
+        pool_{pool},
+        on_pool_{pool != nullptr && compute_on == ComputeOn::pool} {
     for (std::uint32_t shard = 0; shard < job.shards(); ++shard) {
       const Cut* cut = restored.empty() ? nullptr : &restored[shard];
       shards_.push_back(make_shard(
@@ -61,17 +63,51 @@ class LocalJobShell final : public LocalJob {
     idle_.resize(job.ranks);
   }
 
-  void run() override {
-    const auto work = asio::make_work_guard(*context_);
-    asio::post(*context_, [this] {
-      guarded([this] {
-        for (Rank rank = 0; rank < workers_.size(); ++rank)
-          on_worker(rank, [](AnyWorker& core, WorkerSink& out) { core.start(out); });
-        deliver();
-      });
-    });
-    context_->run();
+  LocalJobShell(const LocalJobShell&) = delete;
+  auto operator=(const LocalJobShell&) -> LocalJobShell& = delete;
+  // Work in the background uses this object. If the job is left before its end, nothing follows from that work.
+  ~LocalJobShell() override {
+    if (!failure_) failure_ = std::make_exception_ptr(std::logic_error{"left"});
+    outstanding_ -= wanted_.size();
+    wanted_.clear();
+    try {
+      while (outstanding_ != 0 && context_->run_one() != 0) {
+      }
+    } catch (...) {  // ignored: of a handler of the owner
+    }
+  }
+
+  [[nodiscard]] auto next() -> bool override {
+    if (!std::exchange(begun_, true)) begin();
+    context_->poll();  // also when a contribution is wanted: work in the background and signals do not wait for it
+    while (wanted_.empty() && context_->run_one() != 0) {
+    }
+    if (!context_->stopped()) return true;
     if (failure_) std::rethrow_exception(failure_);
+    return false;
+  }
+
+  void make() override {
+    const std::shared_ptr<Task> task = std::move(wanted_.front());
+    wanted_.pop_front();
+    --outstanding_;
+    guarded([&] {
+      contribute(*task);
+      computed(*task);
+      deliver();
+    });
+    if (!failure_) return;
+    context_->run();  // until all threads have left the job
+    std::rethrow_exception(failure_);
+  }
+
+  void abandon() override {
+    outstanding_ -= wanted_.size();
+    guarded([this] {
+      for (const std::shared_ptr<Task>& task : std::exchange(wanted_, {}))
+        on_worker(task->rank, [](AnyWorker& core, WorkerSink& out) { core.abandon(out); });
+      deliver();
+    });
   }
 
   [[nodiscard]] auto context() noexcept -> asio::io_context& override { return *context_; }
@@ -244,12 +280,24 @@ class LocalJobShell final : public LocalJob {
     throw std::logic_error("a local job got a message that only a cluster sends");
   }
 
+  void begin() {
+    asio::post(*context_, [this] {
+      guarded([this] {
+        for (Rank rank = 0; rank < workers_.size(); ++rank)
+          on_worker(rank, [](AnyWorker& core, WorkerSink& out) { core.start(out); });
+        deliver();
+      });
+    });
+  }
+
   // Runs a handler. An exception ends the job, but only after every thread has left it.
   template <class F> void guarded(F&& handler) {
     try {
       if (!failure_) handler();
     } catch (...) {
       failure_ = std::current_exception();
+      outstanding_ -= wanted_.size();
+      wanted_.clear();
     }
     if (outstanding_ == 0 && (failure_ || finished())) context_->stop();
   }
@@ -311,14 +359,9 @@ class LocalJobShell final : public LocalJob {
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
       gradients.push_back(blocks_[rank * shards_.size() + shard].take());
     auto task = std::make_shared<Task>(Task{rank, std::move(work), std::move(gradients), 0, {}, {}, {}});
-    in_background(
-        [this, task] {
-          if (callbacks_.measured) task->begun = Clock::now();
-          task->loss = contribute_(task->rank, task->work.step, task->work.values, task->gradients);
-          if (callbacks_.prepare) task->next = callbacks_.prepare(task->rank, task->work.step + 1);
-          if (callbacks_.measured) task->ended = Clock::now();
-        },
-        [this, task] { computed(*task); });
+    if (on_pool_) return in_background([this, task] { contribute(*task); }, [this, task] { computed(*task); });
+    ++outstanding_;
+    wanted_.push_back(std::move(task));
   }
 
   struct Task {
@@ -329,6 +372,13 @@ class LocalJobShell final : public LocalJob {
     std::vector<WantedRows> next;  // the rows that the next contribution needs
     Clock::time_point begun, ended;  // if it is measured
   };
+
+  void contribute(Task& task) {
+    if (callbacks_.measured) task.begun = Clock::now();
+    task.loss = contribute_(task.rank, task.work.step, task.work.values, task.gradients);
+    if (callbacks_.prepare) task.next = callbacks_.prepare(task.rank, task.work.step + 1);
+    if (callbacks_.measured) task.ended = Clock::now();
+  }
 
   void measure(const Task& task) {
     Clock::time_point& idle = idle_[task.rank];
@@ -376,12 +426,15 @@ class LocalJobShell final : public LocalJob {
   Contribute contribute_;
   LocalJobCallbacks callbacks_;
   IoPool* pool_;
+  bool on_pool_;
   // Shared with the tasks on the pool: when a posted handler ends the job, the thread that posted it may still be
   // inside `post`.
   std::shared_ptr<asio::io_context> context_ = std::make_shared<asio::io_context>(1);
+  asio::executor_work_guard<asio::io_context::executor_type> busy_ = asio::make_work_guard(*context_);
   std::vector<std::unique_ptr<AnyShard>> shards_;
   std::vector<std::unique_ptr<AnyWorker>> workers_;
   std::vector<BlockPool> blocks_;  // for gradients: rank-major, one for each shard
+  std::deque<std::shared_ptr<Task>> wanted_;  // contributions to compute on the owner's thread
   std::deque<std::function<void()>> mail_;  // delivered one after the other: a core is never called from inside a core
   std::map<Step, std::vector<Cut>> cuts_;
   std::map<Step, std::vector<std::pair<Rank, float>>> losses_;
@@ -391,6 +444,7 @@ class LocalJobShell final : public LocalJob {
   std::size_t shards_done_ = 0;
   std::size_t saving_ = 0;
   std::size_t outstanding_ = 0;
+  bool begun_ = false;
   bool stopping_ = false;
   bool saved_at_stop_ = false;
   std::exception_ptr failure_;
@@ -400,9 +454,10 @@ class LocalJobShell final : public LocalJob {
 
 DISTRIB_DECL auto make_local_job(const Job& job, const ShardKind& shards, std::span<const Cut> restored,
                                  Contribute contribute, LocalJobCallbacks callbacks, IoPool* pool,
-                                 std::vector<SharedBuffer> initial_values) -> std::unique_ptr<LocalJob> {
+                                 std::vector<SharedBuffer> initial_values, ComputeOn compute_on)
+    -> std::unique_ptr<LocalJob> {
   return std::make_unique<detail::LocalJobShell>(job, shards, restored, std::move(contribute), std::move(callbacks),
-                                                 pool, std::move(initial_values));
+                                                 pool, std::move(initial_values), compute_on);
 }
 
 }  // namespace v0

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/train/make_worker_run.hpp>
+
+#include <distrib/checkpoint/file_names.hpp>
+#include <distrib/cluster/roles.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/event.hpp>
+#include <distrib/net/address.hpp>
+#include <distrib/net/asio.hpp>
+#include <distrib/net/instant.hpp>
+#include <distrib/net/signals.hpp>
+#include <distrib/ps/cut/finished_job.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/exit_code.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/store/key_lists.hpp>
+#include <distrib/ps/store/pull_rows.hpp>
+#include <distrib/ps/store/shard_store.hpp>
+#include <distrib/ps/store/wire_block.hpp>
+#include <distrib/ps/wire/shard_status.hpp>
+#include <distrib/ps/worker/ask_status.hpp>
+#include <distrib/tensor/runtime_values.hpp>
+#include <distrib/train/any_model.hpp>
+#include <distrib/train/checkpoint_store.hpp>
+#include <distrib/train/checkpoint_values.hpp>
+#include <distrib/train/cluster_mode.hpp>
+#include <distrib/train/error.hpp>
+#include <distrib/train/job/assemble.hpp>
+#include <distrib/train/job/cluster_job.hpp>
+#include <distrib/train/job/make_cluster_job.hpp>
+#include <distrib/train/job/training_run.hpp>
+#include <distrib/train/metrics.hpp>
+#include <distrib/train/named_values.hpp>
+#include <distrib/train/writer_locks.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+namespace detail {
+
+/// The implementation: everything on the owner's thread, except measuring.
+class WorkerRun final : public TrainingRun {
+ public:
+  WorkerRun(const TrainingPlan& plan, IoPool& pool, const ClusterFlags& flags, TrainingReport& report,
+            std::optional<std::chrono::milliseconds> ready_within)
+      : plan_{plan},
+        pool_{pool},
+        flags_{flags},
+        report_{report},
+        model_{plan_.model().open()},
+        planned_{plan_.cluster_job(*model_, static_cast<std::uint32_t>(flags_.ps_hosts.size()),
+                                   static_cast<std::uint32_t>(rank_count(cluster_)),
+                                   plan_.options().cluster.replay_budget_bytes)},
+        contributor_{model_->contributor(job_, planned_.layouts)},
+        start_{report_.begin(job_, model_->batch_size(), job_.tasks)} {
+    if (chief_) locks_.hold_chief(plan_, task_);
+    if (chief_ && !plan_.by_evaluator()) evaluation_ = plan_.model().open_evaluation();
+    // Until the first step is known: after a late start the job may be done already.
+    start_.first_step = job_.total_steps;
+    if (ready_within && !chief_ && !wait_for_chief(*ready_within)) return;
+    if (!wait_for_step()) return;
+    running_ = make_cluster_job(job_, rank_, addresses(), options(), cuts_, callbacks());
+    signals_.emplace(running_->context(), [this] { stop_job("asked to stop", {}); });
+    if (ready_within) limit_start(*ready_within);
+  }
+  WorkerRun(const WorkerRun&) = delete;
+  auto operator=(const WorkerRun&) -> WorkerRun& = delete;
+  ~WorkerRun() override { wait_for_measures(); }  // also after an exception: measurements use this object
+
+  [[nodiscard]] auto next() -> bool override { return running_ != nullptr && running_->next(); }
+  auto make() -> float override {
+    running_->make();
+    return loss_;
+  }
+  void stop(const std::string& reason) override { stop_job("asked to stop by the program, " + reason, reason); }
+  [[nodiscard]] auto stopping() const noexcept -> bool override { return stopping_; }
+  void abandon() override { running_->abandon(); }
+
+  [[nodiscard]] auto end() -> int override {
+    if (running_ == nullptr) return exit_code::again;  // a signal ended the wait before the start
+    WorkerEnd end = running_->end();
+    signals_.reset();
+    limit_.reset();
+    const auto spent = std::chrono::steady_clock::now() - begun_;
+    wait_for_measures();
+    running_.reset();
+    if (end.code == exit_code::again && end.why) end = look_for_result(std::move(end));
+    if (end.code == exit_code::refused) throw_if(end.why);
+    if (end.why)
+      report_.tell(
+          Event{Event::Kind::ended, task_, end.why.where, end.why.code, end.why.where + ": " + end.why.code.message()});
+    if (end.code == exit_code::done) report_.reached(job_.total_steps);
+    const bool came_on = report_.result().steps >= start_.first_step;
+    if (came_on) report_.took(job_, start_, spent);
+    if (chief_ && end.code == exit_code::done) finish(end.result);
+    else if (chief_ && came_on) report_.end();
+    return end.code;
+  }
+
+ private:
+  [[nodiscard]] auto addresses() const -> std::vector<Address> {
+    std::vector<Address> servers;
+    for (const std::string& host : flags_.ps_hosts) servers.push_back(Address::parse(host));
+    return servers;
+  }
+
+  [[nodiscard]] auto options() -> WorkerClientOptions {
+    const ClusterMode& mode = plan_.options().cluster;
+    WorkerClientOptions options;
+    options.rpc.secret = mode.secret;
+    options.start_within = mode.start_within;
+    // The job is done: this worker only says goodbye to servers that still wait for it.
+    if (is_done()) options.start_within = std::min(options.start_within, options.goodbye_within);
+    options.lost_after = bounded_time(mode.lease) + bounded_time(mode.restart_window);
+    options.worker.replay_budget_bytes = mode.replay_budget_bytes;
+    options.worker.initial_values = std::move(planned_.initial_values);
+    options.worker.wants_result = chief_;
+    return options;
+  }
+
+  auto callbacks() -> ClusterJobCallbacks {
+    return {
+        .contribute = [this](Step step, auto values, auto gradients) { return contribute(step, values, gradients); },
+        .prepare = [this](Step step) { return contributor_->prepare(rank_, step, measured_before(step)); },
+        .started = [this](Step first) { started(first); },
+        .step_done = [this](Step step, float loss, const auto& values) { step_done(step, loss, values); },
+        .saved = [this](Step step) { saved(step); },
+        .told = [this](const Event& event) { report_.tell(event); },
+        .measured = report_.phases_of(task_)};
+  }
+
+  // Waits until the job has done the steps that `GlobalStepWaiter` names. Returns false if a signal asks to stop.
+  auto wait_for_step() -> bool {
+    const GlobalStepWaiter& wait = plan_.wait();
+    if (wait.may_begin(0)) return true;
+    return wait_until([&wait](const ShardStatus& status) { return wait.may_begin(status.step); }, Instant::max());
+  }
+
+  // Waits until the chief has joined or the job has done a step: then the variables have their values. Returns false if
+  // a signal asks to stop.
+  auto wait_for_chief(std::chrono::milliseconds within) -> bool {
+    return wait_until(
+        [](const ShardStatus& status) {
+          return status.step > 0 || (!status.of_ranks.empty() && status.of_ranks.front().here);
+        },
+        instant_after(std::chrono::steady_clock::now(), within));
+  }
+
+  // Asks the first shard for its status until `is_enough` holds, or no server can be reached for as long as a worker
+  // tries to reach one at its start. Returns false if a signal asks to stop. Throws `train_errc::not_ready` at
+  // `deadline`.
+  auto wait_until(const std::function<bool(const ShardStatus&)>& is_enough, Instant deadline) -> bool {
+    asio::io_context here{1};
+    SteadyTimer pause{here};
+    bool stopped = false;
+    const Signals signals{here, [&] {
+                            stopped = true;
+                            here.stop();
+                          }};
+    const auto limit = bounded_time(plan_.options().cluster.start_within);
+    auto answered = std::chrono::steady_clock::now();
+    const AskOptions how{.within = GlobalStepWaiter::poll_every, .secret = plan_.options().cluster.secret};
+    const std::function<void()> poll = [&] {
+      Error error;
+      const ShardStatus status = ask_shard(addresses().front(), 0, how, error);
+      const auto now = std::chrono::steady_clock::now();
+      if (!error) answered = now;
+      if ((!error && is_enough(status)) || now - answered >= limit) return here.stop();
+      if (now >= deadline) throw_error(train_errc::not_ready, task_ + ": the chief has not joined");
+      pause.expires_at(std::min(deadline, now + GlobalStepWaiter::poll_every));
+      pause.async_wait([&](const std::error_code& ec) {
+        if (!ec) poll();
+      });
+    };
+    asio::post(here, poll);
+    here.run();
+    return !stopped;
+  }
+
+  auto contribute(Step step, std::span<const SharedBuffer> values,
+                  std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float {
+    const float loss = loss_ = (*contributor_)(rank_, made_ = step, values, gradients);
+    const NamedValues named{plan_.model().variables(), planned_.layouts, values};
+    report_.tell(ContributionMade{step, rank_, loss, &named, true});
+    heed_hooks();
+    return loss;
+  }
+
+  // The first `next` throws if this worker has not begun by then.
+  void limit_start(std::chrono::milliseconds within) {
+    limit_.emplace(running_->context());
+    limit_->expires_at(instant_after(std::chrono::steady_clock::now(), within));
+    limit_->async_wait([this](const std::error_code& ec) {
+      if (!ec) throw_error(train_errc::not_ready, task_ + ": no values from the parameter servers");
+    });
+  }
+
+  // `asked`: how the event begins. `reason`: that of a hook or of the program; empty: a signal asks to stop.
+  void stop_job(const std::string& asked, const std::string& reason) {
+    if (std::exchange(stopping_, true)) return;
+    report_.stopped_by(reason);
+    report_.tell(Event{Event::Kind::interrupted, task_, {}, {}, asked + ": finishing the step in flight"});
+    running_->stop();
+  }
+
+  // Does what a hook has asked for.
+  void heed_hooks() {
+    const std::string reason = report_.stop_reason();
+    if (!reason.empty() && report_.result().steps < job_.total_steps)
+      stop_job("asked to stop by a hook, " + reason, reason);
+  }
+
+  // Returns the keys whose rows are pulled together with the values for contribution `step`, to measure these values:
+  // the keys of the evaluation every `every_steps` steps and at the end, otherwise none.
+  [[nodiscard]] auto measured_before(Step step) const -> const KeyLists& {
+    if (evaluation_ == nullptr || plan_.measures_averages()) return none_;
+    const std::uint64_t ranks = job_.consistency.is_synchronous() ? 1 : job_.ranks;  // global steps per contribution
+    const bool due = step > 1 && plan_.is_measured_between((step - 2) * ranks, (step - 1) * ranks);
+    return step > last_ || due ? evaluation_->keys() : none_;
+  }
+
+  void started(Step first) {
+    is_started_ = true;
+    limit_.reset();
+    start_.first_step = told_ = measured_to_ = first;
+    report_.reached(first);
+    begun_ = std::chrono::steady_clock::now();
+    if (!chief_) return;
+    report_.tell(start_);
+    heed_hooks();
+  }
+
+  void step_done(Step step, float loss, const std::vector<SharedBuffer>& values) {
+    report_.reached(step, loss);
+    const Step before = std::exchange(told_, step);
+    if (!chief_) return;
+    report_.tell(StepDone{step, loss, (step - before) * start_.examples_per_step, contributor_->gradient_norm(rank_)});
+    heed_hooks();
+    if (evaluation_ == nullptr || plan_.measures_averages() || step >= job_.total_steps) return;
+    const bool has_tables = !job_.tables.empty();
+    if (!has_tables && !plan_.is_measured_between(before, step)) return;
+    if (has_tables && measured_before(made_).empty()) return;
+    auto whole = std::make_shared<RuntimeValues>(plan_.model().variables());
+    if (has_tables && !contributor_->take_others(rank_, made_, values, *whole)) return;
+    // `whole` has the rows that the evaluation needs.
+    measure_in_background(step, [this, values, whole] {
+      assemble(planned_.layouts, values, *whole);
+      return std::optional{(*evaluation_)(*whole)};
+    });
+  }
+
+  // Measures on one thread of the pool, so that the results come in order; passes them to the hooks on the thread of
+  // `run()`. If `measure` returns nothing, there is nothing to pass.
+  void measure_in_background(Step step, std::function<std::optional<Metrics>()> measure) {
+    ++measures_;
+    asio::post(pool_.executor(0), [this, step, measure = std::move(measure)] {
+      std::optional<Metrics> metrics;
+      std::exception_ptr failure;
+      try {
+        metrics = measure();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      asio::post(running_->context(), [this, step, metrics = std::move(metrics), failure = std::move(failure)] {
+        if (failure) std::rethrow_exception(failure);
+        if (!metrics) return;
+        report_.evaluated({step, *metrics});
+        heed_hooks();
+      });
+      --measures_;
+      measures_.notify_all();
+    });
+  }
+  void wait_for_measures() {
+    for (int left = measures_; left != 0; left = measures_) measures_.wait(left);
+  }
+
+  void saved(Step step) {
+    if (!chief_ || !plan_.save() || step == 0 || !cuts_.is_users(step, job_.total_steps)) return;
+    const std::string prefix = prefix_of(step);
+    report_.saved(step, prefix);
+    heed_hooks();
+    if (evaluation_ == nullptr || !plan_.measures_averages() || step >= job_.total_steps) return;
+    if (plan_.is_measured_between(std::exchange(measured_to_, step), step))
+      measure_in_background(step, [this, prefix] { return measured_averages(prefix); });
+  }
+
+  [[nodiscard]] auto prefix_of(Step step) const -> std::string {
+    return plan_.save()->directory + "/model.ckpt-" + std::to_string(step);
+  }
+
+  // Returns what the averages in a checkpoint measure; nothing if the checkpoint has been removed meanwhile.
+  [[nodiscard]] auto measured_averages(const std::string& prefix) const -> std::optional<Metrics> {
+    try {
+      RuntimeValues averages = checkpoint_values(plan_, evaluation_->keys(), prefix);
+      return (*evaluation_)(averages);
+    } catch (const std::system_error&) {
+      if (std::filesystem::exists(index_file_name(prefix))) throw;
+      return std::nullopt;
+    }
+  }
+
+  // True if there is a checkpoint of the last step.
+  [[nodiscard]] auto is_done() const -> bool {
+    const std::string prefix = plan_.save() ? finished_checkpoint(plan_.save()->directory) : std::string{};
+    return !prefix.empty() && checkpoint_step(prefix) == static_cast<std::int64_t>(job_.total_steps);
+  }
+
+  // After a late start there may be no server left, because the other workers have finished the job: then takes the
+  // result from the last checkpoint.
+  auto look_for_result(WorkerEnd end) -> WorkerEnd {
+    contributor_->prepare(rank_, last_ + 1, measured_before(last_ + 1));
+    if (!is_done()) return end;
+    const std::span<const PullRows> rows = contributor_->requests(rank_, last_ + 1);
+    WorkerEnd done;
+    const RestoredCuts restored = CheckpointStore{*plan_.save(), job_, planned_.updaters}.restore();
+    for (std::uint32_t shard = 0; shard < restored.cuts.size(); ++shard) {
+      if (job_.tables.empty()) {
+        done.result.push_back(wire_block(planned_.layouts[shard], restored.cuts[shard].values));
+      } else {
+        ShardStore store{job_, shard, planned_.updaters, std::numeric_limits<std::uint64_t>::max()};
+        store.load(restored.cuts[shard]);
+        done.result.push_back(store.values(rows[shard]));
+      }
+    }
+    if (!is_started_) started(job_.total_steps);
+    return done;
+  }
+
+  // Reports the end of a job that is done, at the chief. `blocks`: the final values.
+  void finish(const std::vector<SharedBuffer>& blocks) {
+    if (plan_.save()) report_.has_checkpoint(finished_checkpoint(plan_.save()->directory));
+    RuntimeValues whole{plan_.model().variables()};
+    assemble(planned_.layouts, blocks, whole);
+    contributor_->take_others(rank_, last_ + 1, blocks, whole);
+    std::optional<RuntimeValues> averages;
+    if (plan_.measures_averages()) {
+      const std::string& last = report_.result().checkpoint;
+      // Without a last checkpoint: an error, which names the file.
+      averages = checkpoint_values(plan_, evaluation_->keys(), last.empty() ? prefix_of(job_.total_steps) : last);
+    }
+    report_.end(job_, whole, contributor_->digests(rank_, last_ + 1, blocks), evaluation_.get(),
+                averages ? *averages : whole);
+  }
+
+  const TrainingPlan& plan_;
+  IoPool& pool_;
+  const ClusterFlags& flags_;
+  TrainingReport& report_;
+  const std::string task_ = to_string(flags_.task());
+  const ClusterSpec cluster_ = flags_.cluster();
+  const Rank rank_ = id_in_cluster(cluster_, flags_.task());
+  const bool chief_ = is_chief(cluster_, flags_.task());
+  const std::unique_ptr<OpenModel> model_;
+  PlannedJob planned_;
+  const Job& job_ = planned_.job;
+  const Step last_ = job_.steps_of(rank_);  // the last step of this worker
+  const CutSettings cuts_ = plan_.cut_settings();
+  const KeyLists none_;
+  const std::unique_ptr<AnyContributor> contributor_;
+  WriterLocks locks_;  // held by the chief only
+  std::unique_ptr<const AnyEvaluation> evaluation_;  // null if this is not the chief, or without Evaluate
+  JobStart start_;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  bool is_started_ = false;
+  bool stopping_ = false;
+  Step made_ = 0;  // step of the newest contribution: `step_done` gets the values that it was computed from
+  Step told_ = 0;  // the newest step that was passed to `step_done`
+  Step measured_to_ = 0;  // the newest checkpoint of this run; with averages: it is measured if it is due
+  float loss_ = 0;  // of the newest contribution
+  std::atomic<int> measures_ = 0;
+  std::unique_ptr<ClusterJob> running_;  // null: a signal ended the wait before the start
+  std::optional<Signals> signals_;
+  std::optional<SteadyTimer> limit_;
+};
+
+}  // namespace detail
+
+DISTRIB_DECL auto make_worker_run(const TrainingPlan& plan, IoPool& pool, const ClusterFlags& flags,
+                                  TrainingReport& report, std::optional<std::chrono::milliseconds> ready_within)
+    -> std::unique_ptr<TrainingRun> {
+  return std::make_unique<detail::WorkerRun>(plan, pool, flags, report, ready_within);
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/train/make_worker_run.hpp>
+
+#include <distrib/ps/server/server.hpp>
+#include <distrib/train/builder.hpp>
+
+#include "support/catch.hpp"
+#include "support/temp_directory.hpp"
+#include "train/line_job.hpp"
+
+#include <memory>
+#include <string>
+
+TEST_CASE("make_worker_run: a worker, contribution by contribution; another one after it was abandoned", "[train]") {
+  const support::TempDirectory directory;
+  const auto builder = line_job::builder(line_model::write(directory.path()), {.workers = 1});
+  auto local = builder.build();
+  REQUIRE(local.run() == 0);
+  const auto plan = builder.plan();
+  distrib::IoPool pool{2};
+  distrib::ClusterFlags flags;
+  flags.job_name = "worker";
+  flags.worker_hosts = {"127.0.0.1:1"};
+  distrib::Server server{pool, {{"ps", {"127.0.0.1:0"}}, {"worker", flags.worker_hosts}}, "ps", 0};
+  flags.ps_hosts = {"127.0.0.1:" + std::to_string(server.port())};
+
+  distrib::TrainingReport report{plan.hooks()};
+  std::unique_ptr<distrib::TrainingRun> run = make_worker_run(plan, pool, flags, report);
+  for (int i = 0; i < 5; ++i) {
+    REQUIRE(run->next());
+    REQUIRE(run->next());  // it stays wanted
+    CHECK(run->make() >= 0);
+  }
+  REQUIRE(run->next());
+  CHECK(report.result().steps == 4);  // the values of step 5 are told with the next contribution
+  run->stop("enough");
+  CHECK(run->stopping());
+  while (run->next()) run->abandon();
+  CHECK(run->end() == 1);
+  CHECK(report.result().stop_reason == "enough");
+  CHECK_FALSE(report.result().complete);
+
+  run = make_worker_run(plan, pool, flags, report);
+  int made = 0;
+  for (; run->next(); ++made) run->make();
+  CHECK(made == 35);
+  CHECK(run->end() == 0);
+  CHECK(report.result().parameters_sha256 == local.result().parameters_sha256);
+  CHECK(server.join() == 0);
+}
