@@ -110,6 +110,11 @@ class CoordinatorCore {
     dispatch(now, out);
   }
 
+  /// True if the worker runs this: `StartRun` or `BuildResource` is not out of date.
+  [[nodiscard]] auto is_running(std::uint32_t worker, std::uint64_t run) const -> bool {
+    return workers_[worker].run && workers_[worker].run->number == run;
+  }
+
   /// A worker cannot be used, because of a mistake that another try would not remove.
   void refused(std::uint32_t index, Error why) {
     why.where = task(index) + (why.where.empty() ? "" : ": " + why.where);
