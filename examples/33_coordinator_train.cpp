@@ -100,7 +100,7 @@ void do_all_here() {
 auto main(int argc, char** argv) -> int try {
   const auto flags = distrib::ClusterFlags::parse(argc, argv);
   if (flags.local()) return do_all_here(), 0;
-  const distrib::ClusterSpec cluster = flags.cluster();
+  const distrib::ClusterSpec cluster{{"ps", flags.ps_hosts}, {"worker", flags.worker_hosts}};  // the chief is no rank
   if (flags.job_name == "worker") return Worker{cluster, flags.task_index, job(cluster)}.run();
   if (flags.job_name != "ps") return coordinate(cluster), 0;
   distrib::IoPool io{1};

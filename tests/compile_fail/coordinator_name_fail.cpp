@@ -8,5 +8,4 @@ struct Train {
 #endif
   void operator()(distrib::FunctionContext&) const {}
 };
-distrib::ClusterCoordinator<distrib::FunctionList<Train>>* coordinator = nullptr;
-template class distrib::FunctionList<Train>;
+constexpr auto size = sizeof(distrib::FunctionList<Train>);

@@ -15,4 +15,4 @@ struct Train {
   static constexpr std::string_view name = "train";
   void operator()(distrib::FunctionContext&, Batch) const {}
 };
-template class distrib::FunctionList<Train>;
+constexpr auto size = sizeof(distrib::FunctionList<Train>);

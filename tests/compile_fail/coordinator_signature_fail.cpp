@@ -10,4 +10,4 @@ struct Train {
   void operator()(distrib::FunctionContext&, int) const {}
 #endif
 };
-template class distrib::FunctionList<Train>;
+constexpr auto size = sizeof(distrib::FunctionList<Train>);

@@ -14,18 +14,18 @@ struct LeastFunction {
   static constexpr std::string_view name = "least";
   void operator()(distrib::FunctionContext&) const {}
 };
-struct Unnamed {
+struct UnnamedFunction {
   void operator()(distrib::FunctionContext&) const {}
 };
 struct WithoutContext {
   static constexpr std::string_view name = "without_context";
   void operator()(int) const {}
 };
-struct Changing {
+struct ChangingFunction {
   static constexpr std::string_view name = "changing";
   void operator()(distrib::FunctionContext&) {}
 };
-struct Generic {
+struct GenericFunction {
   static constexpr std::string_view name = "generic";
   void operator()(distrib::FunctionContext&, auto) const {}
 };
@@ -40,10 +40,10 @@ struct TakesResource {
 
 static_assert(distrib::RemoteFunction<LeastFunction>);
 static_assert(distrib::RemoteFunction<TakesResource>);
-static_assert(!distrib::RemoteFunction<Unnamed>);
+static_assert(!distrib::RemoteFunction<UnnamedFunction>);
 static_assert(!distrib::RemoteFunction<WithoutContext>);
-static_assert(!distrib::RemoteFunction<Changing>);
-static_assert(!distrib::RemoteFunction<Generic>);
+static_assert(!distrib::RemoteFunction<ChangingFunction>);
+static_assert(!distrib::RemoteFunction<GenericFunction>);
 static_assert(!distrib::RemoteFunction<TakesPointer>);
 static_assert(!distrib::RemoteFunction<int>);
 

@@ -9,7 +9,8 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
-using namespace coordinated;
+namespace coordinated {
+
 using distrib::coordinator_errc;
 using distrib::Error;
 
@@ -120,3 +121,5 @@ TEST_CASE("FunctionContext: without variables, or with others, pull and push are
   context.push(distrib::RuntimeGradients{distrib::RuntimeVariables{}}, error);
   CHECK(error.code == coordinator_errc::no_parameters);
 }
+
+}  // namespace coordinated

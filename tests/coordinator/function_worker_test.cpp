@@ -9,7 +9,8 @@
 
 #include <csignal>
 
-using namespace coordinated;
+namespace coordinated {
+
 using distrib::coordinator_errc;
 using distrib::Error;
 
@@ -130,3 +131,5 @@ TEST_CASE("FunctionWorker: its address must be free, and its task in the cluster
   CHECK_THROWS_AS((Worker{workers.cluster(), 0}), std::system_error);
   CHECK_THROWS_AS((Worker{workers.cluster(), 1}), std::system_error);
 }
+
+}  // namespace coordinated

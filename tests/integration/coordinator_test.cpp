@@ -32,6 +32,8 @@
 #include <thread>
 #include <vector>
 
+namespace coordinator_processes {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -108,7 +110,7 @@ class Process {
     ::close(up[1]);
     orders_ = down[1];
     reports_ = up[0];
-    REQUIRE(::get(reports_, port_));
+    REQUIRE(get(reports_, port_));
   }
   Process(const Process&) = delete;
   ~Process() {
@@ -125,7 +127,7 @@ class Process {
   [[nodiscard]] auto code() const -> int {
     ::pollfd ended{reports_, POLLIN, 0};
     int code = -1;
-    if (::poll(&ended, 1, 60'000) == 1 && ::get(reports_, code)) return code;
+    if (::poll(&ended, 1, 60'000) == 1 && get(reports_, code)) return code;
     return -1;
   }
 
@@ -144,7 +146,7 @@ class Process {
       ::pollfd order{orders, POLLIN, 0};
       if (::poll(&order, 1, 5) != 1) continue;
       char what = 0;
-      if (!::get(orders, what)) ::_exit(0);  // with its child, see PR_SET_PDEATHSIG
+      if (!get(orders, what)) ::_exit(0);  // with its child, see PR_SET_PDEATHSIG
       if (::waitpid(child, &status, WNOHANG) == child) continue;
       ::kill(child, SIGKILL);
       ::waitpid(child, nullptr, 0);
@@ -165,7 +167,7 @@ class Process {
       }
     }
     ::close(said[1]);
-    static_cast<void>(::get(said[0], port));
+    static_cast<void>(get(said[0], port));
     ::close(said[0]);
     return child;
   }
@@ -297,3 +299,5 @@ TEST_CASE("coordinator: killed itself at ten moments; the next one goes on with 
   CHECK(chief.code() == 0);
   tasks.check_codes();
 }
+
+}  // namespace coordinator_processes

@@ -12,7 +12,9 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -23,15 +25,26 @@ inline namespace v0 {
 namespace detail {
 
 // How arguments and results travel: for each of them the bytes of its head and of its body (`RpcCodec`), each after its
-// length as a varint. A per-worker value travels as its number, a varint.
+// length as a varint; a vector of plain values is a body. A per-worker value travels as its number, a varint.
 
-template <class V> void encode_value(const V& value, WireWriter& to) {
+template <RpcMessage V> void encode_message(const V& value, WireWriter& to) {
   WireWriter head;
   const MessageBody body = RpcCodec<V>::encode(value, head);
   to.raw_varint(head.size());
   to.raw(head.view());
   to.raw_varint(body.body.bytes().size());
   to.raw(body.body.bytes());
+}
+
+template <class V> void encode_value(const V& value, WireWriter& to) {
+  if constexpr (is_plain_vector<V>) {
+    const ByteView elements = std::as_bytes(std::span{value});
+    to.raw_varint(0);
+    to.raw_varint(elements.size());
+    return to.raw(elements);
+  } else {
+    encode_message(value, to);
+  }
 }
 
 /// Takes the bytes that follow their length from the front of `rest`; returns false if they are not all there.
@@ -46,7 +59,14 @@ template <class V> void encode_value(const V& value, WireWriter& to) {
 template <class V> [[nodiscard]] auto decode_value(ByteView& rest, V& value) -> bool {
   ByteView head, body;
   if (!take_bytes(rest, head) || !take_bytes(rest, body)) return false;
-  return decode_message(MessageReceived{head, FrameBody{body}, 0}, value);
+  if constexpr (is_plain_vector<V>) {
+    if (!head.empty() || body.size() % sizeof(typename V::value_type) != 0) return false;
+    value.resize(body.size() / sizeof(typename V::value_type));
+    if (!value.empty()) std::memcpy(value.data(), body.data(), body.size());
+    return true;
+  } else {
+    return decode_message(MessageReceived{head, FrameBody{body}, 0}, value);
+  }
 }
 
 template <class> inline constexpr bool is_per_worker_values = false;

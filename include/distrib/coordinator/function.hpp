@@ -14,6 +14,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <vector>
 
 namespace distrib {
 inline namespace v0 {
@@ -45,16 +46,26 @@ template <class F> using ParametersOf = typename SignatureOf<F>::Parameters;
 template <class P>
 inline constexpr bool is_resource = std::is_lvalue_reference_v<P> && !std::is_const_v<std::remove_reference_t<P>>;
 
+/// True for a vector of numbers, enumerations, or structs of them without padding, which travels as its elements lie in
+/// memory.
+template <class T> inline constexpr bool is_plain_vector = false;
+template <PlainValue T>
+inline constexpr bool is_plain_vector<std::vector<T>> = !std::is_same_v<T, bool> && !std::is_same_v<T, std::byte>;
+
+/// A type that can travel as an argument or result.
+template <class T>
+concept Sendable = RpcMessage<T> || is_plain_vector<T>;
+
 template <class P> constexpr auto can_be_passed() -> bool {
   if constexpr (is_resource<P>) return true;
-  else return RpcMessage<std::remove_cvref_t<P>>;
+  else return Sendable<std::remove_cvref_t<P>>;
 }
 template <class> inline constexpr bool can_all_be_passed = false;
 template <class... Ps> inline constexpr bool can_all_be_passed<std::tuple<Ps...>> = (can_be_passed<Ps>() && ...);
 
 template <class R> constexpr auto can_be_returned() -> bool {
   if constexpr (std::is_void_v<R>) return true;
-  else return RpcMessage<R>;
+  else return Sendable<R>;
 }
 
 template <class F>
@@ -71,8 +82,8 @@ concept FunctionWithContext = SignatureOf<F>::is_known;
 /// - one `auto operator()(FunctionContext&, parameters...) const -> Result`, not a template.
 ///
 /// A parameter `T&` is a per-worker value, which another function has made on the worker (`create_per_worker`). All other
-/// parameters and the result travel: numbers, enumerations, `std::string`, `std::vector` of numbers, and every other
-/// type with an `RpcCodec`. The result may be void. It is called for one closure at a time in each worker process, may
+/// parameters and the result travel: numbers, enumerations, structs of them without padding, `std::vector` of these,
+/// `std::string`, and every other type with an `RpcCodec`. The result may be void. It is called for one closure at a time in each worker process, may
 /// run more than once for one closure, and may be interrupted anywhere by the end of its process. An exception becomes
 /// the error of the closure: a `std::system_error` with its code, any other as `coordinator_errc::function_failed`.
 template <class F>
@@ -82,13 +93,15 @@ concept RemoteFunction =
 namespace detail {
 
 template <class F> constexpr auto check_function() -> bool {
-  static_assert(NamedFunction<F>,
+  constexpr bool is_named = NamedFunction<F>;  // a bool, because the compiler would explain the concept
+  static_assert(is_named,
                 "distrib: FunctionList<F>: F needs a default constructor and a name: "
                 "static constexpr std::string_view name = \"train_step\";");
-  static_assert(FunctionWithContext<F>,
+  constexpr bool takes_context = FunctionWithContext<F>;
+  static_assert(takes_context,
                 "distrib: FunctionList<F>: F needs one operator()(distrib::FunctionContext&, parameters...) const "
                 "that is not a template");
-  if constexpr (FunctionWithContext<F>)
+  if constexpr (takes_context)
     static_assert(can_all_be_passed<ParametersOf<F>>,
                   "distrib: FunctionList<F>: a parameter of F cannot be sent; give its type void encode(WireWriter&) "
                   "const and bool decode(ByteView) or, if it is a struct without pointers, write template <> struct "
@@ -116,10 +129,12 @@ template <class... Fs> class FunctionList {
 
  private:
   static constexpr auto unique() -> bool {
-    constexpr std::array<std::uint32_t, sizeof...(Fs)> ids{method_id(Fs::name)...};
-    for (std::size_t i = 0; i < ids.size(); ++i)
-      for (std::size_t j = 0; j < i; ++j)
-        if (ids[i] == ids[j]) return false;
+    if constexpr ((detail::NamedFunction<Fs> && ...)) {
+      constexpr std::array<std::uint32_t, sizeof...(Fs)> ids{method_id(Fs::name)...};
+      for (std::size_t i = 0; i < ids.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j)
+          if (ids[i] == ids[j]) return false;
+    }
     return true;
   }
   static_assert(unique(), "distrib: two functions of a FunctionList have the same name, or names with the same hash");

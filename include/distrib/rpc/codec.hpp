@@ -50,8 +50,7 @@ struct MessageBody {
 ///   body that is sent many times.
 /// - Messages of Protocol Buffers: any type with `ByteSizeLong`, `SerializeToArray` and `ParseFromArray`.
 /// - Numbers, enumerations, and structs of them without padding: their bytes in memory (little endian).
-/// - `std::string`, `std::vector` of such numbers, enumerations and structs (not of bool), `std::vector<std::byte>`, and
-///   `SharedBuffer`. Of these only `SharedBuffer` travels without a copy.
+/// - `std::string`, `std::vector<std::byte>`, and `SharedBuffer`. Of these only `SharedBuffer` travels without a copy.
 template <class T> struct RpcCodec;
 
 /// A codec that sends the bytes of a value as they are in memory. Both ends must have the same layout and byte order.
@@ -177,21 +176,6 @@ template <> struct RpcCodec<std::vector<std::byte>> {
   static auto decode(const MessageReceived& received, std::vector<std::byte>& value) -> bool {
     value.assign(received.body.bytes().begin(), received.body.bytes().end());
     return received.head.empty();
-  }
-};
-
-template <detail::PlainValue T>
-  requires(!std::is_same_v<T, bool>)
-struct RpcCodec<std::vector<T>> {
-  static auto encode(const std::vector<T>& value, WireWriter&) -> MessageBody {
-    return {FrameBody{std::as_bytes(std::span{value})}};
-  }
-  static auto decode(const MessageReceived& received, std::vector<T>& value) -> bool {
-    const ByteView bytes = received.body.bytes();
-    if (!received.head.empty() || bytes.size() % sizeof(T) != 0) return false;
-    value.resize(bytes.size() / sizeof(T));
-    if (!value.empty()) std::memcpy(value.data(), bytes.data(), bytes.size());
-    return true;
   }
 };
 

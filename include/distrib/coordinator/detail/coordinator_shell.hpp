@@ -15,7 +15,6 @@
 #include <distrib/net/io_pool.hpp>
 #include <distrib/rpc/rpc_client_pool.hpp>
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -100,6 +99,7 @@ class CoordinatorShell final {
   /// Stops everything, waits for that, and returns the error of the core; none if another thread has taken it.
   DISTRIB_DECL auto take_error(std::unique_lock<std::mutex>& lock) -> Error;
   DISTRIB_DECL void perform_soon();
+  DISTRIB_DECL void io_failed();
   /// Waits until `is_so`, and returns true; false: the time is over. Throws what the I/O thread threw.
   template <class Condition>
   [[nodiscard]] auto wait(std::unique_lock<std::mutex>& lock, Within within, Condition is_so) -> bool;
@@ -134,17 +134,14 @@ class CoordinatorShell final {
   std::uint64_t numbers_ = 0;
   std::deque<Action> actions_;  // to be performed on the I/O thread, in this order
   bool finishing_ = false;
+  bool failed_ = false;  // the I/O thread has thrown
   std::vector<bool> has_ended_;  // by worker
   Error end_error_;  // the first one of a worker that was to end
   // used on the I/O thread:
   std::deque<Peer> peers_;
   bool ends_workers_ = false;
   Instant armed_ = Instant::max();
-  std::atomic<bool> failed_ = false;  // the I/O thread has thrown
-  IoPool io_{1, [this] {
-               failed_ = true;
-               changed_.notify_all();
-             }};
+  IoPool io_{1, [this] { io_failed(); }};
   SteadyTimer timer_{io_.executor(0)};
 };
 

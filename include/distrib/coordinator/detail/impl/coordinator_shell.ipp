@@ -93,6 +93,12 @@ DISTRIB_DECL void CoordinatorShell::throw_failure(std::unique_lock<std::mutex>& 
   throw_error(coordinator_errc::over, "the thread of I/O has failed");
 }
 
+DISTRIB_DECL void CoordinatorShell::io_failed() {
+  const std::scoped_lock lock{mutex_};
+  failed_ = true;
+  changed_.notify_all();
+}
+
 DISTRIB_DECL void CoordinatorShell::perform_soon() {
   asio::post(io_.executor(0), [this] { perform(); });
 }
