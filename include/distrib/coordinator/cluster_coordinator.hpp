@@ -59,15 +59,16 @@ template <class Functions> class ClusterCoordinator {
   /// Errors: throws the error of an earlier function (this one is not scheduled then); `coordinator_errc::too_large`,
   /// `no_workers` (a `PerWorkerValues` of another size), `over` after `finish`.
   template <class F, class... Args> auto schedule(const Args&... args) {
+    using R = typename decltype(check<F, true, Args...>())::type;
     Error error;
-    auto value = schedule_or<F>(error, args...);
+    RemoteValue<R> value{shell_->schedule(F::name, encoded<F>(args...), error)};
     throw_if(error);
     return value;
   }
   /// Schedules as `schedule` does, but reports the error of an earlier function in `to`; then the result refers to no
   /// function. Throws what concerns `args`.
   template <class F, class... Args> auto schedule_or(ErrorRef to, const Args&... args) {
-    using R = checked_result<F, true, Args...>;
+    using R = typename decltype(check<F, true, Args...>())::type;
     detail::ErrorOut error{to};
     return RemoteValue<R>{shell_->schedule(F::name, encoded<F>(args...), error)};
   }
@@ -78,7 +79,7 @@ template <class Functions> class ClusterCoordinator {
   ///
   /// `args`: as for `schedule`. Throws what concerns them.
   template <class F, class... Args> auto create_per_worker(const Args&... args) {
-    using R = checked_result<F, false, Args...>;
+    using R = typename decltype(check<F, false, Args...>())::type;
     return PerWorker<R>{shell_->create_per_worker(F::name, encoded<F>(args...))};
   }
 
@@ -158,7 +159,7 @@ template <class Functions> class ClusterCoordinator {
   }
 
  private:
-  /// The result of `F`, after our words for what does not fit.
+  /// Returns the type of the result of `F`. Its static_asserts say what does not fit.
   template <class F, bool IsFetched, class... Args> static constexpr auto check() {
     constexpr bool is_listed = Functions::template contains<F>;
     static_assert(is_listed, "distrib: schedule<F>: F is not in the FunctionList of this coordinator; add it there");
@@ -181,9 +182,6 @@ template <class Functions> class ClusterCoordinator {
       return std::type_identity<void>{};
     }
   }
-  template <class F, bool IsFetched, class... Args>
-  using checked_result = typename decltype(check<F, IsFetched, Args...>())::type;
-
   template <class F, class... Args> auto encoded(const Args&... args) -> detail::EncodedArguments {
     if constexpr (Functions::template contains<F>) {
       using Parameters = detail::ParametersOf<F>;

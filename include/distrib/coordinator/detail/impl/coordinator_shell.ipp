@@ -11,6 +11,7 @@
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/remote_error.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace distrib {
@@ -268,7 +269,7 @@ DISTRIB_DECL void CoordinatorShell::connect(std::uint32_t worker, const std::err
   RpcClientPoolOptions how;
   how.client.limits.body_bytes = options_.max_bytes + (1U << 10);
   how.client.silent_after = options_.silent_after;
-  how.client.ping_after = options_.silent_after / 3;
+  how.client.ping_after = std::min(how.client.ping_after, options_.silent_after / 3);
   how.client.categories = categories_;
   how.client.secret = options_.secret;
   how.retry.most_attempts = 1;
