@@ -223,13 +223,14 @@ template <class Way> class Run {
   void tell(std::uint32_t shard, auto what) {
     support::ShardActions out;
     what(*shards_[shard].core, out);
-    for (auto& action : out) {
+    for (std::size_t i = 0; i < out.size(); ++i) {  // a copied cut adds actions
+      auto action = std::move(out[i]);
+      if (std::get_if<distrib::CopyCut>(&action)) shards_[shard].core->copy_cut(1 << 20, out);
       if (std::get_if<distrib::RefusedReply>(&action)) wrong_ = "a shard refuses something";
-      if (auto* cut = std::get_if<distrib::SaveCut>(&action)) shards_[shard].saving = cut->finish();
-      if (std::get_if<distrib::CopyCut>(&action))
-        tell(shard, [](auto& core, auto& more) { core.copy_cut(1 << 20, more); });
+      if (auto* cut = std::get_if<distrib::SaveCut>(&action)) shards_[shard].saving = std::move(cut->cut);
+      const Peer peer = support::peer_of(action);
       for (Link& of : links_)
-        if (of.peer != 0 && of.peer == support::peer_of(action)) of.down.push_back(action);
+        if (peer != 0 && of.peer == peer) of.down.push_back(std::move(action));  // no two have the same
     }
   }
   void tell(Rank rank, WorkerState& worker, auto what) {
@@ -238,7 +239,7 @@ template <class Way> class Run {
     for (auto& action : out) {
       if (auto* compute = std::get_if<distrib::Compute>(&action)) worker.computing = std::move(*compute);
       else if (std::get_if<distrib::WorkerDone>(&action)) worker.done = true;
-      else if (Link& of = link(rank, support::shard_of(action)); of.peer != 0) of.up.push_back(action);
+      else if (Link& of = link(rank, support::shard_of(action)); of.peer != 0) of.up.push_back(std::move(action));
     }
   }
 
