@@ -37,7 +37,7 @@ STAIRS = {
     "ps/worker": 4.4,
     "data/order": 4, "data/stream": 4.1, "data": 4.2,
     "hadoop": 4, "spark": 4,
-    "train/job": 5, "train": 5.1, "train/hooks": 5.2, "tf": 5,
+    "train/job": 5, "train": 5.1, "train/hooks": 5.2, "tf": 5, "coordinator": 5,
     "sim": 6, "libtorch": 6,
 }
 

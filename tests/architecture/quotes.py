@@ -10,11 +10,10 @@ In docs/*.md and docs/guide/**/*.md:
   lines.
 - Every link to a file of this repository leads to an existing file.
 In docs/coming-from-tensorflow.md:
-- There is one row for each feature of TensorFlow that this library has an answer to: P001 to P045, P050, P054 to
-  P062, P069 to P107.
+- There is one row for each feature of TensorFlow, P001 to P107.
 - Each piece of `code` in the C++ column of a row is part of an example, or of a test of
-  tests/integration/coming_from_tensorflow_*_test.cpp or tests/{record,example,data}, with any line breaks. A row without
-  code gives the reason.
+  tests/integration/coming_from_tensorflow_*_test.cpp or tests/{record,example,data,coordinator}, with any line breaks. A row
+  without code gives the reason.
 First proves, on planted pages, that it finds each kind of fault.
 """
 
@@ -32,8 +31,8 @@ LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 GAP = re.compile(r"^\s*(//|#) \.\.\.$")
 TABLE = "docs/coming-from-tensorflow.md"
 TABLE_TESTS = ["tests/integration/coming_from_tensorflow_*_test.cpp", "examples/**/*.cpp", "tests/record/**/*_test.cpp",
-               "tests/example/**/*_test.cpp", "tests/data/**/*_test.cpp"]
-FEATURES = [f"P{n:03}" for n in [*range(1, 63), *range(69, 108)]]
+               "tests/coordinator/*_test.cpp", "tests/example/**/*_test.cpp", "tests/data/**/*_test.cpp"]
+FEATURES = [f"P{n:03}" for n in range(1, 108)]
 ROW = re.compile(r"^\| (P\d{3}) ")
 CELLS = re.compile(r"(?<!\\)\|")
 CODE = re.compile(r"`([^`]+)`")

@@ -55,3 +55,4 @@ TEST_CASE("schedulers") { replay("schedulers", fuzz::schedulers); }
 TEST_CASE("hadoop_pipes") { replay("hadoop_pipes", fuzz::hadoop_pipes); }
 TEST_CASE("spark") { replay("spark", fuzz::spark); }
 TEST_CASE("webhdfs") { replay("webhdfs", fuzz::webhdfs); }
+TEST_CASE("coordinator") { replay("coordinator", fuzz::coordinator); }

@@ -30,5 +30,6 @@ void schedulers(ByteView input);  ///< Environment variables and lists of Slurm,
 void hadoop_pipes(ByteView input);  ///< What Hadoop sends to a task, cut anywhere, and its codecs.
 void spark(ByteView input);  ///< A record of Spark, and names of its directories.
 void webhdfs(ByteView input);  ///< Answers of name nodes, data nodes and HTTP servers, and their URLs.
+void coordinator(ByteView input);  ///< Messages of a coordinator and its workers, and arguments of functions.
 
 }  // namespace fuzz

@@ -40,7 +40,7 @@ kill_each_hundred() {  # JOB VICTIM LAUNCHER
   done
 }
 
-for program in 34_session 34_own_batches; do
+for program in 34_session 35_own_batches; do
   timeout -k 5 120 "$distrib" launch --ps 2 --workers 3 -- "$programs/$program" "$program" $steps >"$program.log" 2>&1 ||
     { fail "$program: exit code $?"; show "$program"; continue; }
   expected=$(hash_of "$program")
@@ -78,7 +78,7 @@ for program in 34_session 34_own_batches; do
     others=$(grep -c '^launch | .* ended with code 1' "$job.log" || true)
     echo "$job: $kills kills, $others other restarts, $(awk -v b="$began" -v e="$EPOCHREALTIME" 'BEGIN {printf "%.1f", e - b}') s"
     case $program-$victim in
-      34_own_batches-worker*)
+      35_own_batches-worker*)
         grep -q 'contributions of batches of the program.s own are lost' "$job.log" || fail "$job: no reason is given"
         [ "$others" -ge "$kills" ] || fail "$job: the other tasks were not started again" ;;
       *) [ "$others" -eq 0 ] || { fail "$job: $others tasks ended with 1"; show "$job"; } ;;

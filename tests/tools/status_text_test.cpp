@@ -45,6 +45,12 @@ auto running() -> ShardStatus {
 
 }  // namespace
 
+TEST_CASE("status_text: a job without a last step", "[tools]") {
+  ShardStatus shard = running();
+  shard.total_steps = distrib::open_end;
+  CHECK(tools::status_text(shard, nullptr).find("  step           120, durable 100\n") != std::string::npos);
+}
+
 TEST_CASE("status_text: a shard with a job", "[tools]") {
   const tools::StatusRates rates{10.25, 123.0, 2'500'000.0};
   const std::string text = tools::status_text(running(), &rates);

@@ -5,6 +5,7 @@
 #include "json_line.hpp"
 #include "time_text.hpp"
 
+#include <distrib/ps/job/job.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/rpc/latency_histogram.hpp>
 
@@ -59,8 +60,9 @@ struct StatusRates {
 
   std::size_t here = 0;
   for (const auto& rank : shard.of_ranks) here += rank.here ? 1U : 0U;
-  text += "  step           " + number(shard.step) + " of " + number(shard.total_steps) + ", durable " +
-          number(shard.newest_cut) + "\n";
+  text += "  step           " + number(shard.step);
+  if (shard.total_steps != distrib::open_end) text += " of " + number(shard.total_steps);
+  text += ", durable " + number(shard.newest_cut) + "\n";
   if (shard.no_values) text += "  values         none yet; a worker sends the initial values\n";
   text += "  contributions  " + number(shard.contributions) + ", the slowest rank is " + number(shard.staleness) +
           " behind";

@@ -16,10 +16,10 @@
 #include <distrib/tensor/lookups.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/tensor/values.hpp>
-#include <distrib/train/accumulate_gradients.hpp>
 #include <distrib/train/any_model.hpp>
-#include <distrib/train/clip_gradients.hpp>
 #include <distrib/train/feed_fn.hpp>
+#include <distrib/train/job/accumulate_gradients.hpp>
+#include <distrib/train/job/clip_gradients.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/model_updaters.hpp>
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/optimizer/any_updater.hpp>
+#include <distrib/ps/job/job.hpp>
 
 #include <string>
 #include <utility>
@@ -14,5 +16,14 @@ inline namespace v0 {
 /// a name occurs twice, the later entry counts. See `Model`.
 using ModelUpdaters = std::vector<std::pair<std::string, AnyUpdater>>;
 
+/// Returns for each variable of the job, and then for each table, whether it has an updater of the model. What a model
+/// writes for these need not be the gradient of its loss: for a running mean, whose updater is `Sgd{1}`, it is the
+/// change of that mean. An empty list if `of_model` is empty.
+[[nodiscard]] DISTRIB_DECL auto updated_by_model(const Job& job, const ModelUpdaters& of_model) -> std::vector<bool>;
+
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/train/impl/model_updaters.ipp>
+#endif

@@ -6,11 +6,9 @@
 #error "distrib: <distrib/train/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif
 
-#include <distrib/train/impl/accumulate_gradients.ipp>
 #include <distrib/train/impl/checkpoint_store.ipp>
 #include <distrib/train/impl/checkpoint_values.ipp>
 #include <distrib/train/impl/choose_updaters.ipp>
-#include <distrib/train/impl/clip_gradients.ipp>
 #include <distrib/train/impl/cluster_trainer.ipp>
 #include <distrib/train/impl/evaluator.ipp>
 #include <distrib/train/impl/feed_fn.ipp>
@@ -18,6 +16,7 @@
 #include <distrib/train/impl/make_local_run.ipp>
 #include <distrib/train/impl/make_worker_run.ipp>
 #include <distrib/train/impl/metrics.ipp>
+#include <distrib/train/impl/model_updaters.ipp>
 #include <distrib/train/impl/named_values.ipp>
 #include <distrib/train/impl/parameters_sha256.ipp>
 #include <distrib/train/impl/roc_auc.ipp>

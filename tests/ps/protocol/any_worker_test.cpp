@@ -96,3 +96,30 @@ TEST_CASE("AnyWorker: passes the events of an asynchronous job to its core, and 
   worker->stop(out);
   CHECK(out.take() == Texts{"leave 0", "left"});
 }
+
+TEST_CASE("AnyWorker: passes the events of a worker on demand to its core; a synchronous one ignores them", "[ps]") {
+  WorkerTold out;
+  const auto job = story::asynchronous(story::job(1, 1, distrib::open_end, 0));
+  const std::unique_ptr<AnyWorker> worker = distrib::make_worker(job, 0, {.on_demand = true});
+  worker->start(out);
+  worker->joined(0, {0, {0}}, out);
+  worker->want(out);
+  worker->values(0, 0, block(3), {0, {0}}, out);
+  CHECK(out.take() == Texts{"join 0", "pull 0 step=0", "compute step=1 ticket=2 of 1"});
+  worker->computed(2, {block(5)}, out, {});
+  CHECK(out.take() == Texts{"push 0 step=1 rank=0 common=0"});
+  CHECK(worker->counted() == 0);
+  CHECK(worker->awaits(0));
+  worker->pushed(0, {1, {1}}, out);
+  CHECK(worker->counted() == 1);
+  CHECK_FALSE(worker->awaits(0));
+  worker->finish(out);
+  CHECK(out.take() == Texts{"goodbye 0", "done"});
+
+  const std::unique_ptr<AnyWorker> synchronous = distrib::make_worker(story::job(1, 1, 2, 1), 0);
+  synchronous->want(out);
+  synchronous->finish(out);
+  CHECK(out.take().empty());
+  CHECK(synchronous->counted() == 0);
+  CHECK_FALSE(synchronous->awaits(0));
+}

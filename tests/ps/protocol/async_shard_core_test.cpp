@@ -444,3 +444,20 @@ TEST_CASE("AsyncShardCore: a cut that holds half of what a worker keeps is not e
       {"so that was the last cut", shard.saved(2), {"notice 10 k=2 cuts=2"}},
   });
 }
+
+TEST_CASE("AsyncShardCore: without a last step, what a rank has made when it says goodbye is all of it", "[ps]") {
+  AsyncShard shard = shard_of(2, distrib::open_end, 0);
+  tell(ShardStory{
+      {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"", shard.push(0, 1, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"no cut is due", shard.push(1, 1, 1), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"asked", shard.save(10), {"save 2 w=-2 applied=1,1"}},
+      {"durable", shard.saved(2), {"notice 10 k=1 cuts=1", "notice 11 k=1 cuts=1"}},
+      {"rank 0 is done", shard.goodbye(10), {}},
+      {"rank 1 is not", shard.push(1, 2, 1), {"pushed 11 step=2 k=2 cuts=1"}},
+      {"not durable", shard.goodbye(11), {}},
+      {"asked", shard.save(11), {"save 3 w=-3 applied=1,2"}},
+      {"durable", shard.saved(3), {"notice 10 k=1 cuts=1", "notice 11 k=2 cuts=2", "done"}},
+  });
+}

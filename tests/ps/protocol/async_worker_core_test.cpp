@@ -38,6 +38,21 @@ auto async_worker(std::uint64_t total, distrib::WorkerOptions options = {}) -> A
   return {{AsyncWorkerCore{story::asynchronous(story::job(2, 2, total, 0)), 1, options}}};
 }
 
+/// Rank 1 of 2, with two shards, in a job without a last step: it makes contributions when `want` says so.
+struct OnDemand : AsyncWorker {
+  explicit OnDemand(distrib::WorkerOptions options = {})
+      : AsyncWorker{{AsyncWorkerCore{story::asynchronous(story::job(2, 2, distrib::open_end, 0)), 1, [&options] {
+                                       options.on_demand = true;
+                                       return options;
+                                     }()}}} {}
+  auto want() {
+    return [this](WorkerActions& out) { core.want(out); };
+  }
+  auto finish() {
+    return [this](WorkerActions& out) { core.finish(out); };
+  }
+};
+
 /// Brings the worker to the point where it has made and sent its contributions 1 to t and waits for values.
 void carry_to(AsyncWorker& w, Step t) {
   WorkerActions ignored;
@@ -397,5 +412,113 @@ TEST_CASE(
       {"it came back without a cut",
        joined(1, 0, true),
        {"push 1 step=0 rank=1 common=0", "push 1 step=1 rank=1 common=0", "pull 1 step=1"}},
+  });
+}
+
+TEST_CASE("AsyncWorkerCore: on demand, values are pulled when they are wanted, and the end is told", "[ps]") {
+  OnDemand w;
+  tell(WorkerStory{
+      {"join all", w.start(), {"join 0", "join 1"}},
+      {"joined", w.joined(0, 0), {}},
+      {"nothing is pulled by itself", w.joined(1, 0), {}},
+      {"wanted", w.want(), {"pull 0 step=0", "pull 1 step=0"}},
+      {"values", w.values(0, 0), {}},
+      {"values of all", w.values(1, 0), {"compute step=1 ticket=2 of 2"}},
+      {"newer ones are wanted", w.want(), {"pull 0 step=0", "pull 1 step=0"}},
+      {"the old result is dropped", w.computed(2), {}},
+      {"values", w.values(0, 0), {}},
+      {"values of all", w.values(1, 0), {"compute step=1 ticket=4 of 2"}},
+      {"sent, and nothing is pulled",
+       w.computed(4),
+       {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0"}},
+      {"counted on one", w.pushed(0, 1), {}},
+  });
+  CHECK(w.core.step() == 1);
+  CHECK(w.core.counted() == 0);
+  CHECK_FALSE(w.core.awaits(0));
+  CHECK(w.core.awaits(1));
+  tell(WorkerStory{
+      {"counted on both", w.pushed(1, 1), {}},
+      {"the end", w.finish(), {"save 0", "save 1"}},
+      {"wanted too late", w.want(), {}},
+      {"durable on one", w.notice(0, 1, 1), {}},
+      {"durable on both", w.notice(1, 1, 1), {"goodbye 0", "goodbye 1", "done"}},
+      {"once", w.finish(), {}},
+  });
+  CHECK(w.core.counted() == 1);
+}
+
+TEST_CASE("AsyncWorkerCore: on demand, the next contribution counts on every shard, whatever each has counted",
+          "[ps]") {
+  OnDemand w;
+  tell(WorkerStory{
+      {"wanted before all have answered", w.want(), {}},
+      {"join all", w.start(), {"join 0", "join 1"}},
+      {"the shard that counted more", w.joined(0, 7, 5), {}},
+      {"starts after the largest count", w.joined(1, 4, 4), {"pull 0 step=7", "pull 1 step=7"}},
+      {"values", w.values(0, 7, 5), {}},
+      {"values of all", w.values(1, 7, 4), {"compute step=8 ticket=2 of 2"}},
+      {"each shard gets its own next number",
+       w.computed(2),
+       {"push 0 step=8 rank=1 common=5", "push 1 step=5 rank=1 common=5"}},
+      {"counted", w.pushed(0, 8, 5), {}},
+      {"counted", w.pushed(1, 5, 4), {}},
+  });
+  CHECK(w.core.counted() == 8);
+  CHECK_FALSE(w.core.awaits(0));
+  CHECK_FALSE(w.core.awaits(1));
+  tell(WorkerStory{
+      {"came back from an older cut: gets what is kept", w.joined(1, 4, 4), {"push 1 step=5 rank=1 common=5"}},
+      {"counted", w.pushed(1, 5, 4), {}},
+      {"came back from a cut before what is kept: goes on from there",
+       w.joined(1, 2, 2),
+       {"push 1 step=3 rank=1 common=5"}},
+      {"counted", w.pushed(1, 3, 2), {}},
+      {"the end", w.finish(), {"save 0", "save 1"}},
+      {"durable", w.notice(0, 8, 8), {}},
+      {"durable on both", w.notice(1, 3, 3), {"goodbye 0", "goodbye 1", "done"}},
+  });
+}
+
+TEST_CASE("AsyncWorkerCore: on demand, a full buffer waits for a cut, and says which shards are awaited", "[ps]") {
+  OnDemand w{{.replay_budget_bytes = 2 * 64}};  // one contribution
+  tell(WorkerStory{
+      {"join all", w.start(), {"join 0", "join 1"}},
+      {"joined", w.joined(0, 0), {}},
+      {"joined", w.joined(1, 0), {}},
+      {"wanted", w.want(), {"pull 0 step=0", "pull 1 step=0"}},
+      {"values", w.values(0, 0), {}},
+      {"values of all", w.values(1, 0), {"compute step=1 ticket=2 of 2"}},
+      {"sent; a cut is needed",
+       w.computed(2),
+       {"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "save 0", "save 1"}},
+      {"durable on one", w.notice(0, 1, 1), {}},
+      {"wanted", w.want(), {"pull 0 step=1", "pull 1 step=1"}},
+      {"values", w.values(0, 1, 1), {}},
+      {"values of all, but no room", w.values(1, 1, 0), {}},
+  });
+  CHECK_FALSE(w.core.awaits(0));
+  CHECK(w.core.awaits(1));
+  tell(WorkerStory{{"durable on both", w.notice(1, 1, 1), {"compute step=2 ticket=4 of 2"}}});
+}
+
+TEST_CASE("AsyncWorkerCore: on demand, it leaves at once when it is stopped, and may end before it has begun", "[ps]") {
+  OnDemand w;
+  tell(WorkerStory{
+      {"join all", w.start(), {"join 0", "join 1"}},
+      {"joined", w.joined(0, 0), {}},
+      {"joined", w.joined(1, 0), {}},
+      {"wanted", w.want(), {"pull 0 step=0", "pull 1 step=0"}},
+      {"values", w.values(0, 0), {}},
+      {"values of all", w.values(1, 0), {"compute step=1 ticket=2 of 2"}},
+      {"stopped", w.stop(), {"leave 0", "leave 1", "left"}},
+  });
+  OnDemand early;
+  tell(WorkerStory{
+      {"the end before the start", early.finish(), {}},
+      {"join all", early.start(), {"join 0", "join 1"}},
+      {"joined", early.joined(0, 3, 2), {}},
+      {"not all is durable", early.joined(1, 3, 3), {"save 0", "save 1"}},
+      {"durable", early.notice(0, 3, 3), {"goodbye 0", "goodbye 1", "done"}},
   });
 }

@@ -91,6 +91,24 @@ TEST_CASE("ShardClock: a rank is lost if it is away for lease and restart window
   CHECK(verdict(clock) == "never");
 }
 
+TEST_CASE("ShardClock: in a job with an open end a rank is lost only if no worker is joined for that time", "[ps]") {
+  ShardClock clock = clock_of(3);
+  clock.opened(start, false, true);
+  CHECK(verdict(clock) == "lost 0 at 10s");
+  clock.joined(0);
+  CHECK(verdict(clock) == "never");  // ranks 1 and 2 need not come
+  clock.joined(1);
+  clock.parted(0, start + 1s);
+  CHECK(verdict(clock) == "never");
+  clock.parted(1, start + 30s);
+  CHECK(verdict(clock) == "lost 0 at 40s");
+  clock.said_goodbye(0);
+  clock.said_goodbye(1);
+  CHECK(verdict(clock) == "lost 2 at 40s");
+  clock.said_goodbye(2);
+  CHECK(verdict(clock) == "never");
+}
+
 TEST_CASE("ShardClock: at the end it waits for goodbyes while a worker is joined, and then for the linger time",
           "[ps]") {
   ShardClock clock = clock_of(2);

@@ -39,6 +39,9 @@ struct UpdaterOf {
   [[nodiscard]] auto operator==(const UpdaterOf&) const -> bool = default;
 };
 
+/// `Job::total_steps` of an asynchronous job without a last step: what a rank has made when it says goodbye is all of it.
+inline constexpr std::uint64_t open_end = std::uint64_t{1} << 62;
+
 /// Everything that decides what a job computes. Two processes work together only if their descriptions (`to_text`) are
 /// equal. The contribution of (step, rank) is a pure function of this value and of the values that it is computed from.
 /// A value.
@@ -77,7 +80,8 @@ struct Job {
   bool replayable = true;
   /// Number of workers that contribute.
   std::uint32_t ranks = 1;
-  std::uint64_t total_steps = 0;  ///< Steps of the whole job. Asynchronous: contributions of all ranks together.
+  /// Steps of the whole job. Asynchronous: contributions of all ranks together, or `open_end`.
+  std::uint64_t total_steps = 0;
   /// A cut is due at each multiple of this many steps, and after the last step. 0: only after the last step.
   std::uint64_t cut_interval = 0;
   /// What the workers compute with, as the model describes it: "libtorch 1.13.1 threads 1 deterministic". Empty: it

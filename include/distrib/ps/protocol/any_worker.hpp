@@ -53,10 +53,14 @@ class AnyWorker {
                         std::vector<WantedRows> next) = 0;
   virtual void stop(WorkerSink& out) = 0;
   virtual void abandon(WorkerSink& out) = 0;
+  virtual void want(WorkerSink& out) = 0;    ///< Asynchronous only.
+  virtual void finish(WorkerSink& out) = 0;  ///< Asynchronous only.
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
   [[nodiscard]] virtual auto common_cut() const -> Step = 0;  ///< Asynchronous: 0, there is no common cut.
   [[nodiscard]] virtual auto everything_saved() const -> bool = 0;
+  [[nodiscard]] virtual auto counted() const -> Step = 0;  ///< Synchronous: 0, it is not asked for.
+  [[nodiscard]] virtual auto awaits(std::uint32_t shard) const -> bool = 0;  ///< Synchronous: false.
 };
 
 /// Makes the worker of `rank`, of the kind that the consistency of the job needs.

@@ -174,12 +174,13 @@ class AsyncShardCore {
     if (std::exchange(again_, false) || everything_in(applied_)) begin_save(out);
   }
 
-  /// The rank of `peer` is done. `ShardDone` follows when all ranks have said goodbye and the last cut is durable.
-  /// Ignored if the peer has not joined.
+  /// The rank of `peer` is done. `ShardDone` follows when all ranks have said goodbye and the last cut is durable. In a
+  /// job with `open_end`, what the rank has made so far is all of it. Ignored if the peer has not joined.
   void goodbye(Peer peer, auto& out) {
     if (const auto found = peers_.find(peer); found != peers_.end()) {
       if (std::find(goodbyes_.begin(), goodbyes_.end(), found->second) == goodbyes_.end())
         goodbyes_.push_back(found->second);
+      if (has_open_end_) last_[found->second] = applied_[found->second];
     }
     finish(out);
   }
@@ -242,6 +243,7 @@ class AsyncShardCore {
   }
 
   Step cut_interval_;
+  bool has_open_end_;
   Consistency consistency_;
   ShardStore store_;
   detail::AwaitedValues awaited_;

@@ -23,6 +23,10 @@ inline namespace v0 {
 /// by the shards. The rules are in docs/design/protocol.md, section "Asynchronous and stale-synchronous jobs"; numbers
 /// in comments name them.
 ///
+/// With `WorkerOptions::on_demand` a contribution is made only after `want`, and may be any: another process of the rank
+/// would make another one. So each shard counts for itself: the next contribution counts on every shard, whatever the
+/// shard has counted before, and nothing is made again. docs/design/coordinator.md says why.
+///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is one call `out(action)`, in the order to be
 /// performed in; `out` must not call the core. A restart of the worker is the same as its first start.
 ///
@@ -35,6 +39,21 @@ class AsyncWorkerCore {
 
   /// Returns the last contribution that was made; 0 before all shards have answered.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
+
+  /// Returns the last contribution that all shards have counted, as far as is known; 0 before all have answered.
+  [[nodiscard]] auto counted() const -> Step {
+    if (!t_) return 0;
+    Step least = *t_;
+    for (const ShardView& view : shards_) least = std::min(least, view.counted());
+    return least;
+  }
+  /// True if the worker waits for something from this shard: to be joined, for values, that it counts a contribution,
+  /// or for a cut because the buffer is full.
+  [[nodiscard]] auto awaits(std::uint32_t shard) const -> bool {
+    const ShardView& view = shards_[shard];
+    if (!view.joined || !t_ || view.counted() < *t_) return true;
+    return (asked() && !computing_ && view.got == nullptr) || (buffer_.full() && view.durable() < *t_);
+  }
 
   /// Joins all shards.
   void start(auto& out) {
@@ -70,6 +89,23 @@ class AsyncWorkerCore {
     learn(shard, std::move(progress), out);
   }
 
+  /// With `on_demand`: asks all shards for their newest values; `Compute` follows. The result of an earlier `Compute` is
+  /// dropped.
+  void want(auto& out) {
+    if (done_ || stopping_ || finishing_) return;
+    wants_ = true;
+    computing_ = false;
+    ++ticket_;
+    if (t_) ask(out);
+  }
+
+  /// With `on_demand`: no contribution follows. Ends when every shard has all contributions in a durable cut.
+  void finish(auto& out) {
+    if (done_ || stopping_ || std::exchange(finishing_, true)) return;
+    wants_ = computing_ = false;
+    if (t_) end_here(out);
+  }
+
   /// The rows that the contribution of `step` needs, one entry per shard, as `Prepare` asked.
   void prepared(Step step, std::vector<WantedRows> rows, auto& out) {
     if (!t_ || done_ || step != *t_ + 1 || rows_.known_for(step)) return;  // too late
@@ -85,6 +121,7 @@ class AsyncWorkerCore {
     t_ = *t_ + 1;
     buffer_.drop_through(durable());
     buffer_.keep(*t_, std::move(blocks));
+    wants_ = false;
     rows_.know(*t_ + 1, std::move(next));
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) push(shard, *t_, out);
     if (stopping_) return leave(out);
@@ -97,7 +134,7 @@ class AsyncWorkerCore {
   void stop(auto& out) {
     if (stopping_ || done_) return;
     stopping_ = true;
-    if (!computing_) leave(out);
+    if (!computing_ || on_demand_) leave(out);
   }
 
   /// Leaves at once: the contribution that `Compute` asked for will not be made.
@@ -116,9 +153,11 @@ class AsyncWorkerCore {
     Progress progress;  // done: contributions of this rank counted; cuts: the last one in a durable cut
     bool joined = false;
     bool asked_to_save = false;  // since the buffer became short of room
+    Step behind = 0;  // on demand: contribution n of the worker is number n - behind of this shard
     SharedBuffer got;
 
-    [[nodiscard]] auto durable() const -> Step { return progress.cuts.empty() ? 0 : progress.cuts.back(); }
+    [[nodiscard]] auto counted() const -> Step { return progress.done + behind; }
+    [[nodiscard]] auto durable() const -> Step { return (progress.cuts.empty() ? 0 : progress.cuts.back()) + behind; }
   };
 
   // True if the condition holds for all shards.
@@ -138,7 +177,11 @@ class AsyncWorkerCore {
   // 4).
   void begin(auto& out) {
     t_ = shards_.front().progress.done;
-    for (const ShardView& view : shards_) t_ = std::min(*t_, view.progress.done);
+    for (const ShardView& view : shards_)
+      t_ = on_demand_ ? std::max(*t_, view.progress.done) : std::min(*t_, view.progress.done);
+    if (on_demand_)
+      for (ShardView& view : shards_) view.behind = *t_ - view.progress.done;
+    if (finishing_) return end_here(out);
     ask(out);
     go_on(out);
   }
@@ -155,12 +198,14 @@ class AsyncWorkerCore {
   }
 
   void push(std::uint32_t shard, Step step, auto& out) {
-    out(SendPush{shard, {step, rank_, buffer_.block(step, shard), 0, durable()}});
+    const Step number = step == 0 ? 0 : step - shards_[shard].behind;
+    out(SendPush{shard, {number, rank_, buffer_.block(step, shard), 0, durable()}});
   }
 
   // What is pulled: values for the next contribution. After the last one: nothing, or the values at the end of the job.
   [[nodiscard]] auto asked() const -> std::optional<Step> {
     if (t_ && *t_ >= last_) return wants_result_ ? std::optional{end_of_job} : std::nullopt;
+    if (on_demand_ && !wants_) return std::nullopt;
     return t_;
   }
 
@@ -182,7 +227,8 @@ class AsyncWorkerCore {
   // A shard reports how many contributions of this rank it has counted. Send the following ones, or make them again if
   // they are no longer kept (rule 5).
   void serve(std::uint32_t shard, auto& out) {
-    const Step counted = shards_[shard].progress.done;
+    if (on_demand_) skip_lost(shards_[shard]);
+    const Step counted = shards_[shard].counted();
     for (Step step = counted + 1; step <= *t_; ++step)
       if (!buffer_.has(step)) {
         t_ = counted;
@@ -197,6 +243,20 @@ class AsyncWorkerCore {
     if (*t_ >= last_) shards_[shard].got = nullptr;
     if (*t_ >= last_ || buffer_.filling()) out(SendSave{shard});  // the shard has forgotten earlier requests
     if (asked() && shards_[shard].got == nullptr) pull(shard, out);
+  }
+
+  // On demand: the shard goes on with the oldest contribution that is kept after those that it has counted.
+  void skip_lost(ShardView& view) const {
+    Step next = view.counted() + 1;
+    while (next <= *t_ && !buffer_.has(next)) ++next;
+    view.behind = next - 1 - view.progress.done;
+  }
+
+  void end_here(auto& out) {
+    last_ = *t_;
+    if (!everything_saved())
+      for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendSave{shard});
+    go_on(out);
   }
 
   void learn(std::uint32_t shard, Progress progress, auto& out) {
@@ -220,7 +280,7 @@ class AsyncWorkerCore {
       for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendGoodbye{shard});
       return out(std::move(ended));
     }
-    if (!has_all()) return;
+    if ((on_demand_ && !wants_) || !has_all()) return;
     buffer_.drop_through(durable());
     if (buffer_.full()) {
       if (every_shard([](const ShardView& v) { return !v.progress.no_room; }))
@@ -249,10 +309,13 @@ class AsyncWorkerCore {
   std::vector<ShardView> shards_;
   ReplayBuffer buffer_;
   bool wants_result_;
+  bool on_demand_;
   detail::RowsToPull rows_;  // for the contribution after t
   std::optional<Step> t_;
   bool computing_ = false;
   std::uint64_t ticket_ = 0;
+  bool wants_ = false;  // on demand: a contribution is wanted
+  bool finishing_ = false;  // on demand: t is the last contribution
   bool stopping_ = false;
   bool done_ = false;
 };

@@ -38,8 +38,9 @@ class ShardClock {
   DISTRIB_DECL ShardClock(const ShardOptions& options, const ShardIdentity& identity, Instant now);
 
   /// The job is known, and its cuts are read: the time of absence counts from now for every rank. `replicated`: true if
-  /// there is another replica to ask.
-  DISTRIB_DECL void opened(Instant now, bool replicated = false);
+  /// there is another replica to ask. `has_open_end`: the ranks need not wait for each other (`open_end`), so one that
+  /// is away is lost only if no worker is joined for that time.
+  DISTRIB_DECL void opened(Instant now, bool replicated = false, bool has_open_end = false);
   /// A worker of `rank` has joined. Returns true if another connection of this rank is joined already.
   auto joined(Rank rank) -> bool {
     ++joined_;
@@ -92,6 +93,9 @@ class ShardClock {
 
   static auto is_away(const RankState& rank) -> bool { return rank.peers == 0 && !rank.goodbye; }
 
+  // When a rank that is away is lost for good.
+  [[nodiscard]] DISTRIB_DECL auto lost_at(const RankState& rank) const -> Instant;
+
   // When there is a verdict other than `none`, unless an event comes first; `Instant::max()`: never.
   [[nodiscard]] DISTRIB_DECL auto verdict_at(bool complete) const -> Instant;
 
@@ -104,6 +108,7 @@ class ShardClock {
   Instant ask_ = Instant::max();  // when the other replica is to be asked
   bool opened_ = false;
   bool replicated_ = false;
+  bool has_open_end_ = false;
   std::size_t joined_ = 0;
   std::vector<RankState> ranks_;
 };

@@ -97,7 +97,7 @@ class ShardService final : private ShardSink {
     now_ = now;
     core_ = job_.make_shard(std::move(cuts), newest);
     met_ = detail::MetProcesses{job_->ranks};
-    clock_.opened(now, job_->replicas > 1);
+    clock_.opened(now, job_->replicas > 1, job_->total_steps == open_end);
     meter_.opened(*job_.get());
     if (sending_.peer() != 0) core_->state(sending_.peer(), sending_.have(), *this);
     if (job_->replicas == 1) return enter_all();

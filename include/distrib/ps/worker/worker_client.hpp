@@ -39,6 +39,7 @@ class WorkerOwner {
   /// Then call `computed`. `counted`: steps, or contributions of all ranks, that are counted as far as is known.
   virtual void compute(Compute work, Step counted) = 0;
   virtual void saved(Step step) = 0;  ///< Every shard has a durable cut of this step. Synchronous jobs only.
+  virtual void counted(Step) {}  ///< Every shard has counted this contribution. Asynchronous jobs only.
   virtual void ended(WorkerEnd end) = 0;  ///< Called once; nothing follows.
 };
 
@@ -77,6 +78,15 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
 
   /// Leaves at once, without the contribution that `WorkerOwner::compute` asked for: ends with code 1.
   DISTRIB_DECL void abandon();
+  /// With `WorkerOptions::on_demand`: asks for the newest values; `WorkerOwner::compute` follows. The contribution of an
+  /// earlier `compute` is dropped.
+  DISTRIB_DECL void want();
+  /// With `WorkerOptions::on_demand`: no contribution follows. Ends with code 0 when everything is saved.
+  DISTRIB_DECL void finish_job();
+  /// Returns the last contribution that was made, or was counted when this worker started.
+  [[nodiscard]] auto step() const noexcept -> Step { return node_.step(); }
+  /// Returns the ps tasks that this worker waits for, ascending: see `AsyncWorkerCore::awaits`.
+  [[nodiscard]] DISTRIB_DECL auto awaited_tasks() const -> std::vector<std::uint32_t>;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -134,6 +144,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
     if (phases_.measures()) look_at_sockets(Clock::now(), true);
   }
   void saved(Step step) override { owner_.saved(step); }
+  void counted(Step step) override { owner_.counted(step); }
   DISTRIB_DECL void not_repeatable(Step step) override;
   DISTRIB_DECL void done(WorkerDone end) override;
   DISTRIB_DECL void failed(const Error& why) override;

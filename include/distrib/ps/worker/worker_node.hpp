@@ -35,6 +35,7 @@ class WorkerShell {
   /// Values arrived that are made of `counted` steps; asynchronous: contributions of all ranks.
   virtual void moved(Step counted) = 0;
   virtual void saved(Step step) = 0;  ///< Every shard has a durable cut of this step. Synchronous jobs only.
+  virtual void counted(Step) {}  ///< Every shard has counted this contribution. Asynchronous jobs only.
   virtual void not_repeatable(Step step) = 0;  ///< A shard had this contribution before, with other bytes; those count.
   /// The worker is done. Each connection ends when its shard has answered the last call. Nothing follows.
   virtual void done(WorkerDone end) = 0;
@@ -81,6 +82,12 @@ class WorkerNode {
   /// Leaves at once: the contribution that `compute` asked for will not be made.
   DISTRIB_DECL void abandon(Instant now);
 
+  /// See `AsyncWorkerCore::want` and `finish`. Only with `WorkerOptions::on_demand`.
+  DISTRIB_DECL void want(Instant now);
+  DISTRIB_DECL void finish(Instant now);
+  /// See `AsyncWorkerCore::awaits`.
+  [[nodiscard]] auto awaits(std::uint32_t shard) const -> bool { return core_->awaits(shard); }
+
   /// True if it is done or has failed: it does not call the shell any more.
   [[nodiscard]] auto over() const noexcept -> bool { return over_; }
   [[nodiscard]] auto step() const noexcept -> Step { return core_->step(); }
@@ -112,7 +119,7 @@ class WorkerNode {
   class Out;
 
   template <class Event> void run(Instant now, Event&& event);
-  DISTRIB_DECL void tell_saved();
+  DISTRIB_DECL void tell_progress();
   DISTRIB_DECL void send_join(std::uint32_t shard, Instant now);
 
   template <detail::RpcMethod M>
@@ -155,6 +162,7 @@ class WorkerNode {
   std::vector<Link> links_;
   std::vector<std::size_t> block_bytes_;  // for each shard: bytes of the block as it is sent
   Step saved_ = 0;
+  Step counted_ = 0;
   bool over_ = false;
 };
 

@@ -40,7 +40,7 @@ DISTRIB_DECL auto checkpoint_values(const TrainingPlan& plan, const KeyLists& ke
   if (plan.measures_averages()) updater = averaged(std::move(updater), *plan.options().moving_average);
   for (std::size_t v = 0; v < variables.size(); ++v) {
     std::string name = variables[v].name;
-    if (plan.measures_averages() && !is_counter(variables[v].dtype))
+    if (plan.measures_averages() && !detail::is_counter(variables[v].dtype))
       name.append("/").append(updater.slots().back().name);
     reader.read(name, Slice::whole(variables[v].shape), {values.data(v), values.size_bytes(v)});
   }

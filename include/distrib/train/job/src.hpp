@@ -6,5 +6,7 @@
 #error "distrib: <distrib/train/job/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif
 
+#include <distrib/train/job/impl/accumulate_gradients.ipp>
+#include <distrib/train/job/impl/clip_gradients.ipp>
 #include <distrib/train/job/impl/make_cluster_job.ipp>
 #include <distrib/train/job/impl/make_local_job.ipp>

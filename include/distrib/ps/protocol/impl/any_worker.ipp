@@ -46,6 +46,12 @@ class WorkerOf final : public AnyWorker {
   }
   void stop(WorkerSink& out) override { core_.stop(out); }
   void abandon(WorkerSink& out) override { core_.abandon(out); }
+  void want(WorkerSink& out) override {
+    if constexpr (!Core::is_synchronous) core_.want(out);
+  }
+  void finish(WorkerSink& out) override {
+    if constexpr (!Core::is_synchronous) core_.finish(out);
+  }
 
   [[nodiscard]] auto step() const -> Step override { return core_.step(); }
   [[nodiscard]] auto common_cut() const -> Step override {
@@ -53,6 +59,14 @@ class WorkerOf final : public AnyWorker {
     else return 0;
   }
   [[nodiscard]] auto everything_saved() const -> bool override { return core_.everything_saved(); }
+  [[nodiscard]] auto counted() const -> Step override {
+    if constexpr (!Core::is_synchronous) return core_.counted();
+    else return 0;
+  }
+  [[nodiscard]] auto awaits(std::uint32_t shard) const -> bool override {
+    if constexpr (!Core::is_synchronous) return core_.awaits(shard);
+    else return false;
+  }
 
  private:
   Core core_;

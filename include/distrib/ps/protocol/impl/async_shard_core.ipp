@@ -9,6 +9,7 @@ inline namespace v0 {
 DISTRIB_DECL AsyncShardCore::AsyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
                                             std::uint64_t table_budget_bytes)
     : cut_interval_{job.cut_interval},
+      has_open_end_{job.total_steps == open_end},
       consistency_{job.consistency},
       store_{job, shard, updaters, table_budget_bytes},
       awaited_{job, shard},

@@ -12,6 +12,7 @@ DISTRIB_DECL AsyncWorkerCore::AsyncWorkerCore(const Job& job, Rank rank, WorkerO
       shards_(job.shards()),
       buffer_{options.replay_budget_bytes, std::move(options.initial_values)},
       wants_result_{options.wants_result},
+      on_demand_{options.on_demand},
       rows_{job} {}
 
 }  // namespace v0

@@ -14,9 +14,10 @@ DISTRIB_DECL ShardClock::ShardClock(const ShardOptions& options, const ShardIden
       since_{now},
       ranks_(identity.ranks) {}
 
-DISTRIB_DECL void ShardClock::opened(Instant now, bool replicated) {
+DISTRIB_DECL void ShardClock::opened(Instant now, bool replicated, bool has_open_end) {
   opened_ = true;
   replicated_ = replicated;
+  has_open_end_ = has_open_end;
   since_ = now;
   for (RankState& rank : ranks_) rank.since = now;
 }
@@ -34,8 +35,13 @@ DISTRIB_DECL auto ShardClock::look(Instant now, bool complete) const -> Verdict 
   if (!opened_ && !was_finished_) return {Verdict::Kind::nobody_came, 0};
   if (!opened_ || complete) return {Verdict::Kind::finished, 0};
   for (Rank rank = 0; rank < ranks_.size(); ++rank)
-    if (is_away(ranks_[rank]) && now >= instant_after(ranks_[rank].since, away_)) return {Verdict::Kind::lost, rank};
+    if (is_away(ranks_[rank]) && now >= lost_at(ranks_[rank])) return {Verdict::Kind::lost, rank};
   return {};
+}
+
+DISTRIB_DECL auto ShardClock::lost_at(const RankState& rank) const -> Instant {
+  if (has_open_end_) return joined_ == 0 ? instant_after(since_, away_) : Instant::max();
+  return instant_after(rank.since, away_);
 }
 
 DISTRIB_DECL auto ShardClock::verdict_at(bool complete) const -> Instant {
@@ -43,7 +49,7 @@ DISTRIB_DECL auto ShardClock::verdict_at(bool complete) const -> Instant {
   Instant first = Instant::max();
   if (complete) return joined_ == 0 ? instant_after(since_, linger_) : first;
   for (const RankState& rank : ranks_)
-    if (is_away(rank)) first = std::min(first, instant_after(rank.since, away_));
+    if (is_away(rank)) first = std::min(first, lost_at(rank));
   return first;
 }
 

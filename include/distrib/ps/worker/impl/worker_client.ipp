@@ -71,6 +71,27 @@ DISTRIB_DECL void WorkerClient::abandon() {
   flush();
 }
 
+DISTRIB_DECL void WorkerClient::want() {
+  if (ended_) return;
+  node_.want(Clock::now());
+  flush();
+}
+
+DISTRIB_DECL void WorkerClient::finish_job() {
+  if (ended_) return;
+  node_.finish(Clock::now());
+  flush();
+}
+
+DISTRIB_DECL auto WorkerClient::awaited_tasks() const -> std::vector<std::uint32_t> {
+  std::vector<std::uint32_t> tasks;
+  for (const Link& link : links_)
+    if (node_.awaits(link.replica)) tasks.push_back(link.task);
+  std::ranges::sort(tasks);
+  tasks.erase(std::unique(tasks.begin(), tasks.end()), tasks.end());
+  return tasks;
+}
+
 DISTRIB_DECL auto WorkerClient::name_of(const Link& link) const -> std::string {
   return "/job:ps/task:" + std::to_string(link.task) + " at " + servers_[link.task].to_string();
 }

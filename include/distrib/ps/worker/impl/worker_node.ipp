@@ -54,7 +54,7 @@ class WorkerNode::Out final : public WorkerSink {
     node_.shell_.compute(std::move(work));
   }
   void operator()(WorkerDone end) override {
-    node_.tell_saved();
+    node_.tell_progress();
     node_.over_ = true;
     for (std::uint32_t shard = 0; shard < node_.links_.size(); ++shard) node_.hang_up(shard, now_);
     node_.shell_.done(std::move(end));
@@ -70,7 +70,7 @@ void WorkerNode::run(Instant now, Event&& event) {
   if (over_) return;
   Out out{*this, now};
   event(*core_, out);
-  if (!over_) tell_saved();
+  if (!over_) tell_progress();
 }
 
 template <detail::RpcMethod M>
@@ -143,9 +143,19 @@ DISTRIB_DECL void WorkerNode::abandon(Instant now) {
   run(now, [](AnyWorker& core, WorkerSink& out) { core.abandon(out); });
 }
 
-DISTRIB_DECL void WorkerNode::tell_saved() {
+DISTRIB_DECL void WorkerNode::want(Instant now) {
+  run(now, [](AnyWorker& core, WorkerSink& out) { core.want(out); });
+}
+
+DISTRIB_DECL void WorkerNode::finish(Instant now) {
+  run(now, [](AnyWorker& core, WorkerSink& out) { core.finish(out); });
+}
+
+DISTRIB_DECL void WorkerNode::tell_progress() {
   const Step cut = core_->common_cut();
   if (cut > saved_) shell_.saved(saved_ = cut);
+  const Step counted = core_->counted();
+  if (counted > counted_) shell_.counted(counted_ = counted);
 }
 
 DISTRIB_DECL void WorkerNode::send_join(std::uint32_t shard, Instant now) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A session whose batches come from the program's own loop, as by feed_dict: here a measurement a step. The library
 // cannot read them again, so a worker that dies ends the job with code 1, and a new start continues from the last cut:
-//   tools/run.sh launch --ps 2 --workers 3 --restart -- build/examples/examples/34_own_batches out 2000
+//   tools/run.sh launch --ps 2 --workers 3 --restart -- build/examples/examples/35_own_batches out 2000
 #include <distrib/cluster/cluster_flags.hpp>
 #include <distrib/core/philox.hpp>
 #include <distrib/train.hpp>
@@ -34,7 +34,7 @@ struct Sensor {
 auto main(int argc, char** argv) -> int try {
   std::vector<std::string> rest;
   const auto flags = distrib::ClusterFlags::parse_known(argc, argv, rest);
-  const std::string out = rest.empty() ? "34_own_batches.out" : rest[0];
+  const std::string out = rest.empty() ? "35_own_batches.out" : rest[0];
   const distrib::Step steps = rest.size() < 2 ? 200 : std::stoull(rest[1]);
   if (rest.empty()) std::filesystem::remove_all(out);
   distrib::IoPool pool{1};

@@ -1,35 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/train/clip_gradients.hpp>
+#include <distrib/train/job/clip_gradients.hpp>
 
 #include <distrib/core/rounded.hpp>
-#include <distrib/core/table_info.hpp>
-#include <distrib/core/variable_info.hpp>
 #include <distrib/optimizer/square_sum.hpp>
-#include <distrib/train/detail/for_each_gradient.hpp>
+#include <distrib/train/job/detail/for_each_gradient.hpp>
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string>
 
 namespace distrib {
 inline namespace v0 {
-
-DISTRIB_DECL auto updated_by_model(const Job& job, const ModelUpdaters& of_model) -> std::vector<bool> {
-  std::vector<bool> found;
-  if (of_model.empty()) return found;
-  const auto has = [&of_model](const std::string& name) {
-    return std::ranges::any_of(of_model, [&name](const auto& entry) { return entry.first == name; });
-  };
-  for (const VariableInfo& variable : job.variables) found.push_back(has(variable.name));
-  for (const TableInfo& table : job.tables) found.push_back(has(table.name));
-  return found;
-}
 
 DISTRIB_DECL auto clip_gradients(const Job& job, RuntimeGradients& gradients, const std::vector<bool>& left_out)
     -> float {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/train/accumulate_gradients.hpp>
+#include <distrib/train/job/accumulate_gradients.hpp>
 
 #include "optimizer/reference.hpp"
 #include "support/catch.hpp"

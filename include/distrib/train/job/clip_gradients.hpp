@@ -4,17 +4,11 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/tensor/runtime_values.hpp>
-#include <distrib/train/model_updaters.hpp>
 
 #include <vector>
 
 namespace distrib {
 inline namespace v0 {
-
-/// Returns for each variable of the job, and then for each table, whether it has an updater of the model. What a model
-/// writes for these need not be the gradient of its loss: for a running mean, whose updater is `Sgd{1}`, it is the
-/// change of that mean. An empty list if `of_model` is empty.
-[[nodiscard]] DISTRIB_DECL auto updated_by_model(const Job& job, const ModelUpdaters& of_model) -> std::vector<bool>;
 
 /// Clips the gradient of one contribution as `Job::gradient_clipping` says. Rows of tables belong to the gradient, each
 /// unique key once; counters do not, and neither do the variables and tables of `left_out`, as `updated_by_model`
@@ -31,5 +25,5 @@ DISTRIB_DECL auto clip_gradients(const Job& job, RuntimeGradients& gradients, co
 }  // namespace distrib
 
 #ifdef DISTRIB_HEADER_ONLY
-#include <distrib/train/impl/clip_gradients.ipp>
+#include <distrib/train/job/impl/clip_gradients.ipp>
 #endif

@@ -23,5 +23,5 @@ DISTRIB_DECL void divide_gradients(const Job& job, std::uint32_t count, RuntimeG
 }  // namespace distrib
 
 #ifdef DISTRIB_HEADER_ONLY
-#include <distrib/train/impl/accumulate_gradients.ipp>
+#include <distrib/train/job/impl/accumulate_gradients.ipp>
 #endif

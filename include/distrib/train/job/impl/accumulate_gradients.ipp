@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/train/accumulate_gradients.hpp>
+#include <distrib/train/job/accumulate_gradients.hpp>
 
 #include <distrib/core/dtype.hpp>
 #include <distrib/core/rounded.hpp>
-#include <distrib/train/detail/for_each_gradient.hpp>
+#include <distrib/train/job/detail/for_each_gradient.hpp>
 
 #include <cassert>
 #include <cstddef>
