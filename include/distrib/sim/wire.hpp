@@ -134,7 +134,6 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
   // order is kept also after a stall has delayed some events.
   template <class Core, class Other>
   void arrive(End<Core>& end, End<Other>& other) {
-    if (end.core == nullptr || broken()) return;
     if (scheduler_.now() < stalled_until_) {
       scheduler_.at(stalled_until_, [self = hold(), &end, &other] { self->arrive(end, other); });
       return;
