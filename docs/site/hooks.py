@@ -53,7 +53,8 @@ def on_post_page(output, page, config):
 def on_post_build(config):
     """Changes the search index: the title of a public name's entry begins with the whole name, as `Router::dispatch`
     instead of `dispatch`, and the pages of files in other top-level folders than docs (examples, tests) have no entries. Each
-    word of the page of words gets an entry of its own, because the search prefers titles.
+    word of the page of words gets an entry of its own, because the search prefers titles. A name that is
+    also that of a room, as `train`, gets a tag: without it the pages of the room would come first.
 
     Trap: an entry is removed if the first folder of its address has the name of a folder at the top of the repository, so
     a folder of docs must not have such a name.
@@ -61,12 +62,15 @@ def on_post_build(config):
     path = pathlib.Path(config["site_dir"], "search/search_index.json")
     index = json.loads(path.read_text())
     index["docs"] = [entry for entry in index["docs"] if not (ROOT / entry["location"].partition("/")[0]).is_dir()]
+    rooms = {path.name for path in (ROOT / "include/distrib").iterdir() if path.is_dir()}
     for entry in index["docs"]:
         page, _, anchor = entry["location"].partition("#")
         first, comma, others = entry["title"].partition(",")
         name = anchor.replace(".", "::")
         if page.startswith("reference/") and name.endswith("::" + first):
             entry["title"] = name + comma + others
+        if page.startswith("reference/") and page.count("/") > 1 and name in rooms:
+            entry["tags"] = [name]
     index["docs"] += [{"location": f"{WORDS}.html#{anchor_of(word)}", "title": plain(word), "text": plain(meaning)}
                       for word, meaning in WORD.findall((ROOT / f"docs/{WORDS}.md").read_text())]
     path.write_text(json.dumps(index, separators=(",", ":")))
