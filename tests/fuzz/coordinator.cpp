@@ -15,17 +15,17 @@ namespace fuzz {
 
 namespace {
 
-struct Kept {
+struct KeptOnWorker {
   std::uint64_t number = 0;
 };
 struct MakeKept {
   static constexpr std::string_view name = "make_kept";
-  auto operator()(distrib::FunctionContext&, std::uint64_t number) const -> Kept { return {number}; }
+  auto operator()(distrib::FunctionContext&, std::uint64_t number) const -> KeptOnWorker { return {number}; }
 };
 /// Takes one argument of each kind, and returns their sizes.
 struct TakeAll {
   static constexpr std::string_view name = "take_all";
-  auto operator()(distrib::FunctionContext&, Kept& kept, int number, const std::string& text,
+  auto operator()(distrib::FunctionContext&, KeptOnWorker& kept, int number, const std::string& text,
                   const std::vector<double>& list, const std::vector<std::byte>& bytes) const
       -> std::vector<std::uint64_t> {
     return {kept.number, static_cast<std::uint64_t>(number), text.size(), list.size(), bytes.size()};

@@ -260,7 +260,8 @@ TEST_CASE("ClusterTrainer: a parameter server finds the updater of the user's pr
   WorkerClientOptions options;
   options.worker.wants_result = true;
   const auto worker = make_cluster_job(job, 0, {Address::parse(address)}, options, {}, std::move(callbacks));
-  const WorkerEnd end = worker->run();
+  while (worker->next()) worker->make();
+  const WorkerEnd end = worker->end();
   server.join();
   CHECK(end.code == 0);
   CHECK(code.get_future().get() == 0);
