@@ -210,7 +210,8 @@ auto make_http_connection(const HttpUrl& url, HttpWatch& watch) -> std::unique_p
   return std::make_unique<Base>(url.host, url.port);
 }
 
-/// Makes the client send targets unchanged.
+/// Makes the client send targets unchanged; but from about version 0.27 on, cpp-httplib decodes a query and encodes it
+/// again.
 void send_targets_as_they_are(auto& client) {
   if constexpr (requires { client.set_path_encode(false); }) client.set_path_encode(false);
   else client.set_url_encode(false);
