@@ -68,16 +68,16 @@ class IsalInflater {
       const std::uint32_t offered_in = state_->avail_in;
       const std::uint32_t offered_out = state_->avail_out;
       const int result = in_header_ ? ::isal_read_gzip_header(state_.get(), &header_) : ::isal_inflate(state_.get());
-      const std::size_t taken = offered_in - state_->avail_in;
       const std::size_t made = offered_out - state_->avail_out;
-      in = in.subspan(taken);
       written += made;
-      complete_ = !in_header_ && state_->block_state == ISAL_BLOCK_FINISH;
-      if (result == ISAL_DECOMP_OK) in_header_ = false;
       if (result != ISAL_DECOMP_OK && result != ISAL_END_INPUT) {
+        // `in` stays: at damage ISA-L may give back bytes of earlier calls, more than it was offered in this one.
         ec = record_errc::corrupt_compression;
         return written;
       }
+      in = in.subspan(offered_in - state_->avail_in);
+      complete_ = !in_header_ && state_->block_state == ISAL_BLOCK_FINISH;
+      if (result == ISAL_DECOMP_OK) in_header_ = false;
       if (!complete_ && in.empty() && made < offered_out) return written;
     }
     return written;

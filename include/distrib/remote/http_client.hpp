@@ -28,6 +28,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -198,17 +199,19 @@ class WithoutSigpipe {
   bool was_pending_;
 };
 
-/// Makes a client of cpp-httplib, of the class `Base`.
-template <class Base> auto make_http_connection(const HttpUrl& url, HttpWatch& watch) {
+/// Makes a client of cpp-httplib, of the class `Base`. Versions 0.12 to 0.18 allow no other stream for TLS: there each
+/// wait has a limit, and all waits together have one only while a body arrives.
+template <class Base>
+auto make_http_connection(const HttpUrl& url, HttpWatch& watch) -> std::unique_ptr<httplib::ClientImpl> {
 #ifndef CPPHTTPLIB_VERSION_NUM
-  return std::make_unique<HttpConnection<Base>>(url, watch);
-#else
+  if constexpr (!std::is_final_v<Base>) return std::make_unique<HttpConnection<Base>>(url, watch);
+#endif
   static_cast<void>(watch);
   return std::make_unique<Base>(url.host, url.port);
-#endif
 }
 
-/// Makes the client send targets unchanged.
+/// Makes the client send targets unchanged; but from about version 0.27 on, cpp-httplib decodes a query and encodes it
+/// again.
 void send_targets_as_they_are(auto& client) {
   if constexpr (requires { client.set_path_encode(false); }) client.set_path_encode(false);
   else client.set_url_encode(false);

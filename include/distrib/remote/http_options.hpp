@@ -15,7 +15,8 @@ inline namespace v0 {
 struct HttpOptions {
   std::chrono::milliseconds connect_timeout{10'000};  ///< Limit for opening a connection.
   std::chrono::milliseconds idle_timeout{30'000};  ///< Longest wait for the next byte, in either direction.
-  std::chrono::milliseconds timeout{300'000};  ///< Limit for a request and its whole answer.
+  /// Limit for a request and its whole answer. Over TLS with cpp-httplib 0.12 to 0.18: only while a body arrives.
+  std::chrono::milliseconds timeout{300'000};
   /// File of PEM certificates of the authorities that sign the certificates of https servers. Empty: those of the
   /// operating system.
   std::string authority = {};
