@@ -9,6 +9,7 @@
 #include <distrib/core/slice.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -25,7 +26,8 @@ auto averaged_recipe(const std::filesystem::path& directory) {
       .with_hooks(distrib::StopAtStep{20},
                   distrib::SaveCheckpoint{.directory = (directory / "out").string(), .every_steps = 20})
       .with_local_mode({.shards = 2})
-      .with_moving_average({.decay = 0.9F});
+      .with_moving_average({.decay = 0.9F})
+      .with_seed(7);
 }
 
 auto bias_of(const std::string& prefix, const std::string& name) -> float {
@@ -44,12 +46,13 @@ TEST_CASE("checkpoint_values: values or averages, with the rows that are asked f
   REQUIRE(trainer.run() == 0);
   const std::string prefix = trainer.result().checkpoint;
   const auto data = table_model::write(directory.path());
-  const auto plan_of = [&](bool averages) {
+  const auto plan_of = [&](bool averages, std::uint64_t seed = 7) {
     return distrib::train(TableModel{})
         .with_data(data.batch(10))
         .with_updater(distrib::Adagrad{.learning_rate = 0.5F})
         .with_hooks(distrib::StopAtStep{20}, distrib::Evaluate{.data = data.batch(64), .averages = averages})
         .with_moving_average({.decay = 0.9F})
+        .with_seed(seed)
         .plan();
   };
   const distrib::KeyLists keys{{3, 5}, {1, 2, 39}};
@@ -66,6 +69,15 @@ TEST_CASE("checkpoint_values: values or averages, with the rows that are asked f
   }
   const std::vector<float> rows{values.rows(1).data(), values.rows(1).data() + 12};
   CHECK(rows != std::vector<float>(averages.rows(1).data(), averages.rows(1).data() + 12));
+
+  // A row that no step has used.
+  const distrib::KeyLists unused{{1'000'000}, {}};
+  const auto first_of = [&](const distrib::TrainingPlan& plan) {
+    return *distrib::checkpoint_values(plan, unused, prefix).rows(0).data();
+  };
+  CHECK(first_of(plan_of(false)) != 0);
+  CHECK(first_of(plan_of(true)) == first_of(plan_of(false)));
+  CHECK(first_of(plan_of(false, 8)) != first_of(plan_of(false)));
 
   CHECK_THROWS_AS(distrib::checkpoint_values(plan_of(false), keys, prefix + "0"), std::system_error);
 }

@@ -51,6 +51,7 @@ DISTRIB_DECL auto checkpoint_values(const TrainingPlan& plan, const KeyLists& ke
   job.tables = all.table_infos();
   job.updater = updater.text();
   job.total_steps = 1;
+  job.seed = plan.options().seed;  // of rows that the checkpoint does not have
   const JobUpdaters updaters{std::move(updater)};
   const std::vector<ShardLayout> layouts = shard_layouts(job);
   Cut cut;
