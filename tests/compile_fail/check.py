@@ -102,7 +102,7 @@ def main():
     parser.add_argument("compiler")
     parser.add_argument("file", type=pathlib.Path)
     options = parser.parse_args()
-    cache, compiler, file = options.cache, options.compiler, options.file
+    cache, compiler, file = options.cache, options.compiler, options.file.resolve()
     if options.isystem:
         THIRD_PARTY.extend(["-isystem", options.isystem])
     passed = cache / f"{file.stem}.{pathlib.Path(compiler).name}" if cache else None
