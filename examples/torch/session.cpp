@@ -5,6 +5,7 @@
 //     tools/run.sh launch --ps 2 --workers 3 --restart -- build/examples/examples/torch_session
 #include <distrib/cluster/cluster_flags.hpp>
 #include <distrib/libtorch.hpp>
+#include <distrib/optimizer/adam.hpp>
 #include <distrib/train.hpp>
 
 #include <torch/nn/modules/linear.h>
@@ -13,7 +14,6 @@
 #include <cstring>
 #include <exception>
 #include <memory>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -32,8 +32,8 @@ struct ParametersOf {
   auto variables() const -> Variables {
     std::vector<distrib::VariableInfo> all;
     for (const auto& parameter : net->named_parameters())
-      all.push_back(distrib::runtime_variable(parameter.key(), std::span{parameter.value().sizes().vec()},
-                                              distrib::DType::float32, distrib::CustomInitializer{}));
+      all.push_back(distrib::runtime_variable(parameter.key(), parameter.value().sizes().vec(), distrib::DType::float32,
+                                              distrib::CustomInitializer{}));
     return Variables{std::move(all)};
   }
   void initial_values(distrib::InitialValues<Variables>& values, std::uint64_t) const {
