@@ -955,6 +955,25 @@ TEST_CASE("SyncWorkerCore: a replica that a Restore sent back gets no state: all
         {"", w.joined(3, 0, {0, 3}), {"pull 0 step=0", "pull 1 step=0"}},
     });
   }
+  SECTION("others stay one step ahead, because they keep the values of the cut: these help") {
+    tell(WorkerStory{
+        {"all are connected", w.reconnected(0), {"join 0"}},
+        {"", w.reconnected(1), {"join 1"}},
+        {"", w.reconnected(2), {"join 2"}},
+        {"", w.reconnected(3), {"join 3"}},
+        {"", w.joined(0, 1, {0}), {}},
+        {"", w.joined(1, 1, {0, 1}), {}},
+        {"", w.joined(2, 1, {0}), {}},
+        {"", w.joined(3, 1, {0, 1}), {"pull 0 step=1", "pull 1 step=1"}},
+        {"a Restore of another worker comes late",
+         w.joined(1, 0, {0, 1}),
+         {"restore 0 cut=0", "restore 1 cut=0", "restore 2 cut=0", "restore 3 cut=0"}},
+        {"", w.joined(0, 1, {0}), {}},
+        {"", w.joined(1, 0, {0, 1}), {}},
+        {"", w.joined(2, 1, {0}), {}},
+        {"", w.joined(3, 1, {0, 1}), {"pull 0 step=1", "catch up 1 k=0", "pull 3 step=1"}},
+    });
+  }
 }
 
 TEST_CASE("SyncWorkerCore: a replica that is left behind is sent what is kept, and counts again when it advances",

@@ -231,7 +231,10 @@ class SyncWorkerCore {
     forget();
     gone_at_.reset();
     if (stopping_) return leave(out);
-    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) out(SendRestore{replica, cut});
+    for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) {
+      replicas_[replica].asked_back();
+      out(SendRestore{replica, cut});
+    }
   }
 
   // Shards are of different histories: sends all to the newest cut that is the same on all of them. If one of them runs
@@ -341,8 +344,9 @@ class SyncWorkerCore {
 
   // Contributions that `replica` lacks are no longer kept. If another live replica is ahead, asks `replica` to get the
   // state of that replica, or leaves `replica` behind (`lame`) if that did not help before. Returns false if no other
-  // replica can help, neither now nor after it has joined; and if a Restore sent `replica` back: the other replica is
-  // about to go back too, and helping would undo what the other worker needs.
+  // replica can help, neither now nor after it has joined; and if a Restore of another worker sent `replica` back: the
+  // other replica is about to go back too, and helping would undo what that worker needs. After a Restore of this worker
+  // a replica that is ahead stays there, because it keeps the values of the cut.
   auto find_help(std::uint32_t replica, auto& out) -> bool {
     ReplicaView& view = replicas_[replica];
     if (view.sent_back) return false;

@@ -59,6 +59,13 @@ TEST_CASE("ReplicaView: a replica that goes back on one connection was sent back
   view.stand_at(at(2));
   view.stand_at(at(4));
   CHECK_FALSE(view.sent_back);
+  view.asked_back();  // by this worker: that counts for no one else
+  view.stand_at(at(1));
+  CHECK_FALSE(view.sent_back);
+  view.stand_at(at(0));
+  CHECK(view.sent_back);
+  view.asked_back();
+  CHECK_FALSE(view.sent_back);
 }
 
 TEST_CASE("ReplicaViews: the source is the replica that will have the values of t first, the first of equal ones",

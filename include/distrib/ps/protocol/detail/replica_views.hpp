@@ -35,8 +35,8 @@ struct ReplicaView {
   /// Since the values of t are wanted, its connection was lost, it joined again, or it became `lame`.
   bool doubtful = false;
   Step stood = 0;  ///< Its step when it last reported on this connection.
-  /// A Restore sent it back on this connection, and it has not advanced since. It gets no state of another replica: the
-  /// newer cuts belong to steps that were given up.
+  /// A Restore of another worker sent it back on this connection, and it has not advanced since. It gets no state of
+  /// another replica: the newer cuts belong to steps that were given up.
   bool sent_back = false;
   bool witness = false;  ///< It reported the other process of this rank, and reports when that process is lost.
   /// Getting the state of another replica did not advance it, and no other replica has a newer cut. Not live, and not
@@ -49,6 +49,12 @@ struct ReplicaView {
   /// The connection is lost: a report on the next one may be of a process that started again.
   void lose() noexcept {
     connected = sent_back = false;
+    stood = 0;
+  }
+
+  /// This worker sends it a Restore: wherever it stands then, no other worker has sent it back.
+  void asked_back() noexcept {
+    sent_back = false;
     stood = 0;
   }
 
