@@ -10,5 +10,6 @@
 #include <distrib/record/record_index.hpp>
 #include <distrib/record/record_reader.hpp>
 #include <distrib/record/record_writer.hpp>
+#include <distrib/record/object_store.hpp>
 #include <distrib/record/remote_files.hpp>
 #include <distrib/record/sharded_writer.hpp>
