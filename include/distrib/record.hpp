@@ -6,10 +6,10 @@
 #include <distrib/record/compression.hpp>
 #include <distrib/record/damage.hpp>
 #include <distrib/record/error.hpp>
+#include <distrib/record/object_store.hpp>
 #include <distrib/record/record.hpp>
 #include <distrib/record/record_index.hpp>
 #include <distrib/record/record_reader.hpp>
 #include <distrib/record/record_writer.hpp>
-#include <distrib/record/object_store.hpp>
 #include <distrib/record/remote_files.hpp>
 #include <distrib/record/sharded_writer.hpp>
