@@ -15,7 +15,7 @@ using Kind = distrib::AwsCredentialStep::Kind;
 
 namespace {
 
-constexpr UnixTime start{1'800'000'000s};
+constexpr UnixTime credentials_start{1'800'000'000s};
 
 auto sources_with(std::map<std::string, std::string, std::less<>> environment, const std::string& credentials = {},
                   const std::string& config = {}) -> AwsCredentialSources {
@@ -32,7 +32,7 @@ auto said(int status, std::string body) -> HttpAnswer {
 }
 
 auto requested(AwsCredentialsCore& core) -> AwsCredentialStep {
-  AwsCredentialStep step = core.next(start);
+  AwsCredentialStep step = core.next(credentials_start);
   INFO(core.error().where);
   REQUIRE(step.kind == Kind::send);
   return step;
@@ -47,7 +47,7 @@ auto header_in(const HttpRequest& request, const std::string& name) -> std::stri
 }
 
 auto failed_with(AwsCredentialsCore& core) -> s3_errc {
-  REQUIRE(core.next(start).kind == Kind::failed);
+  REQUIRE(core.next(credentials_start).kind == Kind::failed);
   CHECK_THAT(core.error().where, !ContainsSubstring("SECRET"));
   return static_cast<s3_errc>(core.error().code.value());
 }
@@ -79,7 +79,7 @@ TEST_CASE("AwsCredentialsCore: the order of the sources", "[remote][s3]") {
   CHECK(AwsCredentialsCore{sources}.keys().access_key == "P");
   sources.keys.reset();
   AwsCredentialsCore environment{sources};
-  CHECK(environment.next(start).kind == Kind::done);
+  CHECK(environment.next(credentials_start).kind == Kind::done);
   CHECK(environment.keys().access_key == "E");
   CHECK(environment.keys().session_token.text() == "T");
   sources.profile = "other";  // named by the program: before the environment
@@ -88,7 +88,7 @@ TEST_CASE("AwsCredentialsCore: the order of the sources", "[remote][s3]") {
   all.erase("AWS_ACCESS_KEY_ID");
   sources.environment.values = all;
   AwsCredentialsCore web{sources};
-  const auto reads = web.next(start);
+  const auto reads = web.next(credentials_start);
   CHECK(reads.kind == Kind::read);
   CHECK(reads.name == "/token");
   all.erase("AWS_WEB_IDENTITY_TOKEN_FILE");
@@ -114,7 +114,7 @@ TEST_CASE("AwsCredentialsCore: the order of the sources", "[remote][s3]") {
 TEST_CASE("AwsCredentialsCore: a web identity", "[remote][s3]") {
   AwsCredentialsCore core{
       sources_with({{"AWS_WEB_IDENTITY_TOKEN_FILE", "/t"}, {"AWS_ROLE_ARN", "arn:aws:iam::1:role/r"}})};
-  CHECK(core.next(start).kind == Kind::read);
+  CHECK(core.next(credentials_start).kind == Kind::read);
   core.has_read("SECRET-JWT\n", {});
   const HttpRequest request = requested(core).request;
   CHECK(request.url.text() == "https://sts.us-east-1.amazonaws.com:443/");
@@ -124,16 +124,16 @@ TEST_CASE("AwsCredentialsCore: a web identity", "[remote][s3]") {
         "Action=AssumeRoleWithWebIdentity&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fr&RoleSessionName="
         "distrib&Version=2011-06-15&WebIdentityToken=SECRET-JWT");
   core.answered(said(503, ""), {});
-  CHECK(core.next(start).kind == Kind::wait);
+  CHECK(core.next(credentials_start).kind == Kind::wait);
   static_cast<void>(requested(core));
   core.answered(said(200, role_answer("AssumeRoleWithWebIdentity", "W")), {});
-  CHECK(core.next(start).kind == Kind::done);
+  CHECK(core.next(credentials_start).kind == Kind::done);
   CHECK(core.keys().access_key == "W");
   CHECK(core.keys().session_token.text() == "SECRET-T");
-  CHECK(core.keys().expires == start + 1h);
+  CHECK(core.keys().expires == credentials_start + 1h);
 
   AwsCredentialsCore refused{sources_with({{"AWS_WEB_IDENTITY_TOKEN_FILE", "/t"}, {"AWS_ROLE_ARN", "arn"}})};
-  static_cast<void>(refused.next(start));
+  static_cast<void>(refused.next(credentials_start));
   refused.has_read("SECRET-JWT", {});
   static_cast<void>(requested(refused));
   refused.answered(said(403,
@@ -144,7 +144,7 @@ TEST_CASE("AwsCredentialsCore: a web identity", "[remote][s3]") {
   CHECK_THAT(refused.error().where, ContainsSubstring("AWS_ROLE_ARN: status 403 AccessDenied"));
   for (const char* text : {"", "a\nb"}) {
     AwsCredentialsCore wrong{sources_with({{"AWS_WEB_IDENTITY_TOKEN_FILE", "/t"}, {"AWS_ROLE_ARN", "arn"}})};
-    static_cast<void>(wrong.next(start));
+    static_cast<void>(wrong.next(credentials_start));
     wrong.has_read(text, {});
     CHECK(failed_with(wrong) == s3_errc::bad_credentials);
     CHECK_THAT(wrong.error().where, ContainsSubstring("token file /t"));
@@ -177,13 +177,13 @@ TEST_CASE("AwsCredentialsCore: roles of profiles, one from another", "[remote][s
   CHECK_THAT(header_in(request, "Authorization"), ContainsSubstring("Credential=R1/"));
   CHECK(header_in(request, "x-amz-security-token") == "SECRET-T");
   two.answered(said(200, role_answer("AssumeRole", "R2")), {});
-  CHECK(two.next(start).kind == Kind::done);
+  CHECK(two.next(credentials_start).kind == Kind::done);
   CHECK(two.keys().access_key == "R2");
 
   AwsCredentialsCore self = core_for("self");
   CHECK_THAT(header_in(requested(self).request, "Authorization"), ContainsSubstring("Credential=S/"));
   AwsCredentialsCore web = core_for("web");
-  CHECK(web.next(start).name == "/jwt");
+  CHECK(web.next(credentials_start).name == "/jwt");
   for (const auto& [profile, told] : std::map<std::string, std::string>{{"a", "circle"},
                                                                         {"lost", "no profile \"nowhere\""},
                                                                         {"bare", "without source_profile"},
@@ -194,14 +194,14 @@ TEST_CASE("AwsCredentialsCore: roles of profiles, one from another", "[remote][s
     CHECK_THAT(core.error().where, ContainsSubstring(told));
   }
   AwsCredentialsCore tool = core_for("tool");
-  const auto runs = tool.next(start);
+  const auto runs = tool.next(credentials_start);
   CHECK(runs.kind == Kind::run);
   CHECK(runs.name == "/bin/tool --json");
   tool.has_read(json_keys, {});
-  CHECK(tool.next(start).kind == Kind::done);
+  CHECK(tool.next(credentials_start).kind == Kind::done);
   CHECK(tool.keys().session_token.text() == "S");
   AwsCredentialsCore broken = core_for("tool");
-  static_cast<void>(broken.next(start));
+  static_cast<void>(broken.next(credentials_start));
   broken.has_read("SECRET", {});
   CHECK(failed_with(broken) == s3_errc::bad_credentials);
 }
@@ -209,15 +209,15 @@ TEST_CASE("AwsCredentialsCore: roles of profiles, one from another", "[remote][s
 TEST_CASE("AwsCredentialsCore: a container's server", "[remote][s3]") {
   AwsCredentialsCore core{sources_with({{"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://169.254.170.23/v1/credentials"},
                                         {"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "/pod"}})};
-  CHECK(core.next(start).name == "/pod");
+  CHECK(core.next(credentials_start).name == "/pod");
   core.has_read("SECRET-POD\n", {});
   const auto step = requested(core);
   CHECK(step.at_once);
   CHECK(header_in(step.request, "Authorization") == "SECRET-POD");
   core.answered(said(200, json_keys), {});
-  CHECK(core.next(start).kind == Kind::done);
+  CHECK(core.next(credentials_start).kind == Kind::done);
   CHECK(core.keys().session_token.text() == "T");
-  CHECK(core.keys().expires == start + 1h);
+  CHECK(core.keys().expires == credentials_start + 1h);
 
   for (const char* uri : {"http://10.0.0.1/x", "ftp://localhost", "http://evil.com/?http://127.0.0.1"}) {
     AwsCredentialsCore far{sources_with({{"AWS_CONTAINER_CREDENTIALS_FULL_URI", uri}})};
@@ -241,7 +241,7 @@ TEST_CASE("AwsCredentialsCore: the machine's server, IMDSv2", "[remote][s3]") {
   core.answered(said(200, "my-role\n"), {});
   CHECK(requested(core).request.url.target == "/latest/meta-data/iam/security-credentials/my-role");
   core.answered(said(200, json_keys), {});
-  CHECK(core.next(start).kind == Kind::done);
+  CHECK(core.next(credentials_start).kind == Kind::done);
   CHECK(core.keys().access_key == "J");
 
   AwsCredentialsCore silent{sources_with({})};
@@ -265,9 +265,9 @@ TEST_CASE("AwsCredentialsCore: Google's metadata server", "[remote][s3]") {
   CHECK(request.url.text() == "http://127.0.0.1:81/computeMetadata/v1/instance/service-accounts/default/token");
   CHECK(header_in(request, "Metadata-Flavor") == "Google");
   core.answered(said(200, R"({"access_token":"ya29.SECRET","expires_in":3599,"token_type":"Bearer"})"), {});
-  CHECK(core.next(start).kind == Kind::done);
+  CHECK(core.next(credentials_start).kind == Kind::done);
   CHECK(core.keys().bearer.text() == "ya29.SECRET");
-  CHECK(core.keys().expires == start + 3599s);
+  CHECK(core.keys().expires == credentials_start + 3599s);
   for (const char* body : {"", "{}", R"({"access_token":"a\nb"})", R"({"access_token":7})"}) {
     AwsCredentialsCore wrong{sources};
     static_cast<void>(requested(wrong));

@@ -87,7 +87,7 @@ auto failure_after(const HttpAnswer& answer, S3Request request = S3Request::get(
   return core.error();
 }
 
-const Error cut{http_errc::ended_early, "h"};
+const Error cut_off{http_errc::ended_early, "h"};
 
 }  // namespace
 
@@ -104,7 +104,7 @@ TEST_CASE("S3Core: a range, and continuing at the missing byte", "[remote][s3]")
     return answer_with(206, {{"content-range", range}, {"content-length", length}, {"etag", "\"v1\""}});
   };
   CHECK(core.accept(part("bytes 100-149/1000", "50"), 20) == 20);
-  core.ended(part("bytes 100-149/1000", "50"), cut);
+  core.ended(part("bytes 100-149/1000", "50"), cut_off);
   CHECK(pause_of(core) >= 50ms);
   request = sent(core);
   CHECK(value_of(request, "Range") == "bytes=120-149");
@@ -148,7 +148,7 @@ TEST_CASE("S3Core: a whole object, its bound, and its end", "[remote][s3]") {
   CHECK(value_of(sent(core), "Range").empty());
   CHECK(core.accept(answer_with(200, {{"content-length", "80"}, {"etag", "\"v\""}}), 30) == 30);
   CHECK(core.left() == 50);
-  core.ended(answer_with(200, {{"content-length", "80"}, {"etag", "\"v\""}}), cut);
+  core.ended(answer_with(200, {{"content-length", "80"}, {"etag", "\"v\""}}), cut_off);
   static_cast<void>(pause_of(core));
   const HttpRequest again = sent(core);
   CHECK(value_of(again, "Range") == "bytes=30-79");

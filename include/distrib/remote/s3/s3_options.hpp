@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +17,8 @@
 
 namespace distrib {
 inline namespace v0 {
+
+class S3Session;
 
 /// Which checksum is sent with what is written.
 enum class S3Checksums : std::uint8_t {
@@ -59,6 +62,9 @@ struct S3Options {
   /// must outlive everything made with these options. Null: the caller's thread does everything.
   IoPool* pool = nullptr;
   std::optional<AwsEnvironment> environment = {};  ///< Empty: the variables of this process.
+  /// Shares credentials, region and pace with other readers and writers of the same bucket: `S3Client::session`. Then the
+  /// fields above about server, credentials and requests are not used. Empty: a session of its own.
+  std::shared_ptr<S3Session> session = {};
 };
 
 }  // namespace v0

@@ -128,7 +128,7 @@ struct S3Request {
     request.nonce = std::move(nonce);
     return request;
   }
-  /// Sends one part, of which `crc` is the CRC-32C. A part that was sent before is replaced.
+  /// Sends one part; `crc` is its CRC-32C. A part that was sent before is replaced.
   [[nodiscard]] static auto part(std::string key, const std::string& upload, std::size_t number, ByteView bytes,
                                  std::uint32_t crc) -> S3Request {
     S3Request request{.kind = Kind::part, .key = std::move(key), .query = part_query(upload, number), .body = bytes};
