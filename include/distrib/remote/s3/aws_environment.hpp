@@ -35,9 +35,11 @@ struct AwsEnvironment {
   }
 
   /// Returns the proxies. As in other programs, HTTP_PROXY in capitals is not read: a web server sets it from a header.
+  /// This machine is never asked through a proxy.
   [[nodiscard]] auto proxies() const -> HttpProxies {
-    return {
-        .https = first("https_proxy", "HTTPS_PROXY"), .http = get("http_proxy"), .none = first("no_proxy", "NO_PROXY")};
+    return {.https = first("https_proxy", "HTTPS_PROXY"),
+            .http = get("http_proxy"),
+            .none = first("no_proxy", "NO_PROXY") + ",localhost,127.0.0.0/8,::1"};
   }
 
   /// Reads the variables of this process. Not while another thread changes them.
