@@ -16,8 +16,8 @@
 #                               tests/mutations.py names the options
 #        tests/run.sh packages  all ways to consume the library, our guide typed on a bare Debian, clang, Conan (from PyPI),
 #                               newer Debians, aarch64; as root
-#        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark and Hadoop (from PyPI and
-#                               Maven, in a cache directory), or those of tests/interop whose names begin so; torch
+#        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark, Hadoop and SeaweedFS (from
+#                               PyPI and Maven, in a cache directory), or those of tests/interop whose names begin so; torch
 #                               (PyTorch, 6 GB) only if it is named
 #        tests/run.sh torch [units]   the door to LibTorch, with Debian's libtorch-dev: its tests, then jobs of processes that
 #                               are killed; units: its tests alone
@@ -34,6 +34,7 @@ logs=build/logs
 . tools/tensorflow.sh
 . tools/spark.sh
 . tools/torch.sh
+. tools/s3.sh
 jobs=$(nproc)
 
 configure_and_build() {  # PRESET [TARGET...]
@@ -96,7 +97,7 @@ counted() {  # NAME COMMAND...   a phase that counts as one test
 interop() {  # SCRIPT...
   local script python
   for script in "$@"; do
-    case $script in */torch_*) ensure_torch ;; *) ensure_tensorflow ;; esac || return
+    case $script in */torch_*) ensure_torch ;; */s3.py) ensure_s3 ;; *) ensure_tensorflow ;; esac || return
   done
   if [[ $* == *spark* ]]; then
     ensure_spark || return
@@ -104,7 +105,7 @@ interop() {  # SCRIPT...
   fi
   build release distrib_interop || return
   for script in "$@"; do
-    case $script in */torch_*) python=$torch_python ;; *) python=$tensorflow_python ;; esac
+    case $script in */torch_*) python=$torch_python ;; */s3.py) python=$s3_python ;; *) python=$tensorflow_python ;; esac
     counted "$script" env TF_CPP_MIN_LOG_LEVEL=3 "$python" -B "$script" build/release/tests/interop
   done
   [ "$failed" -eq 0 ]

@@ -6,6 +6,7 @@
 #include <distrib/record/compression.hpp>
 #include <distrib/record/damage.hpp>
 #include <distrib/record/error.hpp>
+#include <distrib/record/object_store.hpp>
 #include <distrib/record/record.hpp>
 #include <distrib/record/record_index.hpp>
 #include <distrib/record/record_reader.hpp>

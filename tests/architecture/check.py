@@ -32,7 +32,7 @@ STAIRS = {
     "core": 0,
     "cluster": 1, "record": 1, "tensor": 1, "optimizer": 1, "net": 1, "net/tls": 1.1, "message": 1,
     "placement": 2, "sharding": 2, "rpc": 2, "checkpoint": 2, "checkpoint/formats": 2.1, "summary": 2, "example": 2,
-    "remote": 3,
+    "remote": 3, "remote/s3": 3.1,
     "ps/job": 4, "ps/rows": 4.1, "ps/wire": 4.1, "ps/store": 4.2, "ps/protocol": 4.3, "ps/cut": 4.3, "ps/server": 4.4,
     "ps/worker": 4.4,
     "data/order": 4, "data/stream": 4.1, "data": 4.2,
@@ -58,7 +58,7 @@ BANNED = re.compile(r"(iostream|regex|format|asio\.hpp)$")
 
 # These limits are alarms, not goals. If a better structure exceeds a limit, explain the reason and raise the limit.
 LONGEST_CHAIN = 18
-LARGEST_ROOM = 42  # core: many small headers that do not depend on each other, which a sub-room would only hide
+LARGEST_ROOM = 43  # core: many small headers that do not depend on each other, which a sub-room would only hide
 # Most CPU seconds of one compilation. Facades at -O0: with all bodies, and with DISTRIB_SEPARATE_COMPILATION.
 SECONDS_HEADER_ONLY = {"ecosystem.hpp": 8.0, "rpc.hpp": 4.0}
 SECONDS_SEPARATE = {"ecosystem.hpp": 3.5, "rpc.hpp": 2.5}

@@ -27,6 +27,19 @@ TEST_CASE("sha256: vectors of NIST", "[core][sha256]") {
   for (const Row& row : rows) CHECK(to_hex(sha256(as_bytes(row.text))) == row.digest);
 }
 
+TEST_CASE("sha256: the processor's instructions compute what the portable code computes", "[core][sha256]") {
+  std::array<std::byte, 64> block{};
+  auto fast = distrib::detail::sha256_start;
+  auto portable = fast;
+  for (unsigned i = 0; i < 5'000; ++i) {
+    for (std::byte& byte : block) byte = static_cast<std::byte>(fast[i % 8] >> (i % 4 * 8)) ^ (byte << 1);
+    block[i % 64] ^= static_cast<std::byte>(i);
+    distrib::detail::sha256_compress(fast, block.data());
+    distrib::detail::sha256_portable(portable, block.data());
+    REQUIRE(fast == portable);
+  }
+}
+
 TEST_CASE("Sha256: how the bytes are divided does not matter", "[core][sha256]") {
   std::string text;
   for (int i = 0; i < 300; ++i) text += static_cast<char>(i * 7);

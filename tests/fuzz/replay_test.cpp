@@ -54,5 +54,6 @@ TEST_CASE("torch_file") { replay("torch_file", fuzz::torch_file); }
 TEST_CASE("schedulers") { replay("schedulers", fuzz::schedulers); }
 TEST_CASE("hadoop_pipes") { replay("hadoop_pipes", fuzz::hadoop_pipes); }
 TEST_CASE("spark") { replay("spark", fuzz::spark); }
+TEST_CASE("s3") { replay("s3", fuzz::s3); }
 TEST_CASE("webhdfs") { replay("webhdfs", fuzz::webhdfs); }
 TEST_CASE("coordinator") { replay("coordinator", fuzz::coordinator); }

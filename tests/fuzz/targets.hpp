@@ -29,6 +29,7 @@ void torch_file(ByteView input);  ///< A file of PyTorch: its archive, its pickl
 void schedulers(ByteView input);  ///< Environment variables and lists of Slurm, answers of Kubernetes.
 void hadoop_pipes(ByteView input);  ///< What Hadoop sends to a task, cut anywhere, and its codecs.
 void spark(ByteView input);  ///< A record of Spark, and names of its directories.
+void s3(ByteView input);  ///< Answers of object stores and of servers of credentials, files of profiles, URLs.
 void webhdfs(ByteView input);  ///< Answers of name nodes, data nodes and HTTP servers, and their URLs.
 void coordinator(ByteView input);  ///< Messages of a coordinator and its workers, and arguments of functions.
 

@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include "support/certificates.hpp"
 #include "support/http_server.hpp"
+#include "support/http_tunnel.hpp"
 
 using namespace std::chrono_literals;
 using distrib::Error;
@@ -76,6 +77,9 @@ TEST_CASE("HttpClient: sends requests and reads answers on one connection", "[ne
   CHECK(answer.etag == "\"x\"");
   CHECK(answer.location == "http://h/a%20b?c=%26");  // as received
   CHECK(answer.content_length == answer.body.size());
+  CHECK(answer.header("location") == "http://h/a%20b?c=%26");
+  CHECK(answer.header("content-length") == std::to_string(answer.body.size()));
+  CHECK(answer.header("x-none").empty());
   CHECK(client.send(request(server, "/chunked")).body == "in chunks");
   const auto all = server.asked();
   REQUIRE(all.size() == 2);
@@ -232,6 +236,51 @@ TEST_CASE("HttpClient: verifies the certificates of https servers", "[net]") {
   serving.join();
 }
 
+TEST_CASE("HttpClient: a tunnel through a proxy, whose password the server does not get", "[net]") {
+  const support::Authority authority{"authority"};
+  const auto files = authority.issue("server", "DNS:localhost");
+  httplib::SSLServer server{files.certificate.c_str(), files.key.c_str()};
+  server.set_keep_alive_timeout(1);
+  std::string told = "none";
+  server.Get("/f", [&](const httplib::Request& asked, httplib::Response& response) {
+    told = asked.get_header_value("Proxy-Authorization");
+    response.set_content("body", "x/y");
+  });
+  const int port = server.bind_to_any_port("127.0.0.1");
+  std::thread serving{[&] { server.listen_after_bind(); }};
+  {
+    support::HttpTunnel tunnel;
+    distrib::HttpOptions options = hasty_options;
+    options.timeout = 20s;
+    options.idle_timeout = 10s;
+    options.authority = authority.file();
+    options.proxies.https = "http://me:secret@127.0.0.1:" + std::to_string(tunnel.port());
+    HttpClient client{options};
+    const HttpRequest asked{.url = HttpUrl::parse("https://localhost:" + std::to_string(port) + "/f")};
+    CHECK(client.send(asked).body == "body");
+    CHECK(told.empty());
+    REQUIRE(tunnel.asked().size() == 1);
+    CHECK_THAT(tunnel.asked()[0], ContainsSubstring("CONNECT localhost:" + std::to_string(port)));
+    CHECK_THAT(tunnel.asked()[0], ContainsSubstring("Proxy-Authorization: Basic bWU6c2VjcmV0"));
+    options.proxies.none = "localhost";
+    CHECK(HttpClient{options}.send(asked).body == "body");
+    CHECK(tunnel.asked().size() == 1);
+  }
+  server.stop();
+  serving.join();
+}
+
+TEST_CASE("HttpClient: a proxy that refuses the tunnel is named", "[net]") {
+  HttpServer proxy{[](const HttpAsked&) { return HttpSaid::answer(407, "<html>who are you?</html>"); }};
+  distrib::HttpOptions options = hasty_options;
+  options.proxies.https = proxy.url();
+  HttpClient client{options};
+  Error error;
+  static_cast<void>(client.send({.url = HttpUrl::parse("https://localhost:1/f")}, {}, error));
+  CHECK(error);
+  CHECK_THAT(error.where, ContainsSubstring(" by proxy 127.0.0.1:" + std::to_string(proxy.port())));
+}
+
 TEST_CASE("HttpClient: an https server that closes while a request is sent ends only that request", "[net]") {
   const support::Authority authority{"authority"};
   const auto files = authority.issue("server", "DNS:localhost,IP:127.0.0.1");
@@ -263,6 +312,16 @@ TEST_CASE("HttpClient: an https server that closes while a request is sent ends 
   ::SSL_CTX_free(context);
 }
 #endif
+
+TEST_CASE("HttpClient: requests over plain HTTP go through a proxy", "[net]") {
+  HttpServer proxy{[](const HttpAsked& asked) { return HttpSaid::answer(200, asked.target); }};
+  distrib::HttpOptions options = hasty_options;
+  options.proxies.http = "http://me:secret@127.0.0.1:" + std::to_string(proxy.port());
+  HttpClient client{options};
+  const HttpRequest asked{.url = HttpUrl::parse("http://no.such.host.invalid/f?x=1")};
+  CHECK_THAT(client.send(asked).body, ContainsSubstring("http://no.such.host.invalid") && ContainsSubstring("/f?x=1"));
+  CHECK_THAT(proxy.asked()[0].headers, ContainsSubstring("Proxy-Authorization: Basic bWU6c2VjcmV0"));
+}
 
 TEST_CASE("HttpClient: the longest times mean for ever", "[net]") {
   constexpr auto for_ever = std::chrono::milliseconds::max();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files in HDFS and on HTTP servers.
+// Files in HDFS, on HTTP servers and in object stores.
 #include "remote_records.hpp"
 
 #include <distrib/core/paths.hpp>
@@ -9,6 +9,7 @@
 #include <distrib/net/io_pool.hpp>
 #include <distrib/record/any_byte_source.hpp>
 #include <distrib/remote/http_file.hpp>
+#include <distrib/remote/s3/s3_files.hpp>
 #include <distrib/remote/webhdfs.hpp>
 #endif
 
@@ -25,10 +26,15 @@ auto is_http(std::string_view name) noexcept -> bool {
   return name.starts_with("http://") || name.starts_with("https://");
 }
 
+auto is_in_object_store(std::string_view name) noexcept -> bool {
+  return name.starts_with("s3://") || name.starts_with("gs://") || name.starts_with("s3+http://") ||
+         name.starts_with("s3+https://");
+}
+
 }  // namespace
 
 auto is_remote(const std::string& name) noexcept -> bool {
-  return is_http(name) || name.starts_with("hdfs://") || name.starts_with("webhdfs://") ||
+  return is_http(name) || is_in_object_store(name) || name.starts_with("hdfs://") || name.starts_with("webhdfs://") ||
          name.starts_with("swebhdfs://");
 }
 
@@ -41,6 +47,12 @@ constexpr std::size_t threads = 4;  // they only wait for the network
 auto pool() -> distrib::IoPool& {
   static distrib::IoPool waiting{threads};
   return waiting;
+}
+
+/// One set of files, so that all objects of a bucket share the credentials.
+auto object_store() -> distrib::S3Files& {
+  static distrib::S3Files files{{}, {.pool = &pool()}};
+  return files;
 }
 
 auto webhdfs_options(const RecordsOptions& options, distrib::Error& error) -> distrib::WebHdfsOptions {
@@ -71,12 +83,14 @@ auto find_remote(const std::string& url, const RecordsOptions& options, distrib:
     -> std::vector<std::string> {
   error = {};
   if (is_http(url)) return {url};
+  if (is_in_object_store(url)) return distrib::s3(url, {.pool = &pool()}).find(error);
   const auto to = webhdfs_options(options, error);
   return error ? std::vector<std::string>{} : distrib::webhdfs(url, to).find(error);
 }
 
 auto open_remote(const std::string& url, const RecordsOptions& options) -> distrib::AnyByteSource {
   if (is_http(url)) return distrib::AnyByteSource{distrib::HttpFile{url, {.pool = &pool()}}};
+  if (is_in_object_store(url)) return distrib::AnyByteSource{object_store().open(url)};
   distrib::Error error;
   auto to = webhdfs_options(options, error);
   if (error) return distrib::AnyByteSource{Failed{error}};

@@ -12,7 +12,8 @@
 
 namespace tools {
 
-/// True if a name is a URL of a file on another machine: hdfs, webhdfs, swebhdfs, http, https.
+/// True if a name is a URL of a file on another machine: hdfs, webhdfs, swebhdfs, http, https, s3, gs, s3+http,
+/// s3+https.
 [[nodiscard]] auto is_remote(const std::string& name) noexcept -> bool;
 
 /// Returns the files that a URL stands for: for http and https the URL itself, without asking the server. On failure

@@ -7,6 +7,7 @@
 #endif
 
 #include <distrib/core/detail/impl/control_group.ipp>
+#include <distrib/core/impl/base64.ipp>
 #include <distrib/core/impl/error.ipp>
 #include <distrib/core/impl/file_descriptor.ipp>
 #include <distrib/core/impl/files.ipp>

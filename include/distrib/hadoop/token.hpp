@@ -14,12 +14,6 @@ namespace distrib {
 inline namespace v0 {
 namespace hadoop {
 
-namespace detail {
-
-DISTRIB_DECL auto base64(ByteView bytes) -> std::string;
-
-}  // namespace detail
-
 /// Returns the digest of `text` with a job's token, in base64. `characters` is the length of the digest, which selects
 /// the hash (28: HmacSHA1, 44: HmacSHA256, 64: HmacSHA384, 88: HmacSHA512): in this way the hash that Hadoop uses is
 /// recognised.

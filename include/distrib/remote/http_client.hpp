@@ -4,10 +4,12 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/host_port.hpp>
 #include <distrib/core/shortest_text.hpp>
 #include <distrib/remote/http_error.hpp>
 #include <distrib/remote/http_message.hpp>
 #include <distrib/remote/http_options.hpp>
+#include <distrib/remote/http_proxy.hpp>
 #include <distrib/remote/http_url.hpp>
 
 #include <httplib.h>
@@ -220,7 +222,8 @@ void send_targets_as_they_are(auto& client) {
 }  // namespace detail
 
 /// Sends requests and waits for the answers, on the caller's thread. Keeps a connection for the next request to the
-/// same server if that server allows it, for at most four servers. Does not follow redirects, and does not use a proxy.
+/// same server if that server allows it, for at most four servers. Does not follow redirects. Uses the proxies of the
+/// options; the place of an error then names the proxy, too.
 ///
 /// Threads: one at a time. Movable.
 class HttpClient {
@@ -232,7 +235,7 @@ class HttpClient {
       *time = std::min<std::chrono::milliseconds>(*time, longest);
   }
 
-  /// Sends `request` and waits for the whole answer. An answer with any status is a success. If there is `take`, the
+  /// Sends `request` and waits for the whole answer. An answer with any status but 407, a proxy's, is a success. If there is `take`, the
   /// body of a good answer goes to it while it arrives; if it returns false, the rest of the body is not read, and that
   /// is a success, too. Any other body goes into the answer.
   ///
@@ -241,16 +244,20 @@ class HttpClient {
   auto send(const HttpRequest& request, const HttpTake& take, Error& error) -> HttpAnswer {
     error = {};
     HttpAnswer answer;
-    httplib::ClientImpl* const connection = connect(request.url);
-    if (connection == nullptr) {
+    Connection* const used = connect(request.url, error);
+    if (error) return answer;
+    if (used == nullptr) {
       error = {http_errc::no_tls, request.where() + " (this cpp-httplib is built without TLS)"};
       return answer;
     }
+    httplib::ClientImpl* const connection = used->client.get();
     using Clock = detail::HttpWatch::Clock;
     auto progress = Clock::now();
     *watch_ = {.deadline = progress + options_.timeout, .idle = options_.idle_timeout, .ended = {}};
     bool enough = false;
     httplib::Request sent = to_httplib(request);
+    // Inside a tunnel, cpp-httplib would send the proxy's password to the server, too.
+    if (used->hides_password) sent.headers.emplace("Proxy-Authorization", "");
     sent.response_handler = [&](const httplib::Response& response) {
       watch_->in_header = false;
       read_headers(response, answer);
@@ -274,13 +281,14 @@ class HttpClient {
     auto failure = httplib::Error::Success;
     const bool whole = connection->send(sent, response, failure);
     if (whole && answer.status == 0) read_headers(response, answer);  // an answer without a body
+    if (answer.status == 407) error = {http_errc::bad_status, request.where() + " (status 407" + used->proxy + ")"};
     if (whole || enough) return answer;
     // Newer versions of cpp-httplib wait by themselves and report silence like a closed connection: the time
     // distinguishes the two.
     const bool silent = Clock::now() >= std::min(progress + options_.idle_timeout, watch_->deadline);
     const http_errc code =
         code_of(failure) == http_errc::ended_early && silent ? http_errc::timed_out : code_of(failure);
-    error = {watch_->ended.value_or(code), request.where()};
+    error = {watch_->ended.value_or(code), request.where() + used->proxy};
     connection->stop();
     return answer;
   }
@@ -297,15 +305,19 @@ class HttpClient {
   struct Connection {
     std::string origin;
     std::unique_ptr<httplib::ClientImpl> client;
+    std::string proxy = {};  // " by proxy HOST:PORT", for messages
+    bool hides_password = false;
   };
   static constexpr std::size_t most_connections = 4;
 
   /// Returns the connection to the URL's host, which may not be open yet. Null: it needs TLS, and this cpp-httplib has
-  /// none.
-  auto connect(const HttpUrl& url) -> httplib::ClientImpl* {
+  /// none; or `error` is set.
+  auto connect(const HttpUrl& url, Error& error) -> Connection* {
     const std::string origin = url.origin();
-    for (const Connection& known : connections_)
-      if (known.origin == origin) return known.client.get();
+    for (Connection& known : connections_)
+      if (known.origin == origin) return &known;
+    const std::optional<HttpProxy> proxy = HttpProxy::of(url, options_.proxies, error);
+    if (error) return nullptr;
     std::unique_ptr<httplib::ClientImpl> client;
     if (!url.tls) {
       client = detail::make_http_connection<httplib::ClientImpl>(url, *watch_);
@@ -329,9 +341,16 @@ class HttpClient {
     client->set_follow_location(false);
     client->set_decompress(false);
     detail::send_targets_as_they_are(*client);
+    Connection made{.origin = origin, .client = std::move(client)};
+    if (proxy) {
+      made.client->set_proxy(proxy->host, proxy->port);
+      if (!proxy->user.empty()) made.client->set_proxy_basic_auth(proxy->user, proxy->password);
+      made.proxy = " by proxy " + detail::host_port(proxy->host, std::to_string(proxy->port));
+      made.hides_password = url.tls && !proxy->user.empty();
+    }
     if (connections_.size() == most_connections) connections_.erase(connections_.begin());
-    connections_.push_back({origin, std::move(client)});
-    return connections_.back().client.get();
+    connections_.push_back(std::move(made));
+    return &connections_.back();
   }
 
   static auto to_httplib(const HttpRequest& request) -> httplib::Request {
@@ -352,27 +371,31 @@ class HttpClient {
 
   void read_headers(const httplib::Response& response, HttpAnswer& answer) const {
     answer.status = response.status;
-    answer.location = header(response, "location");
-    answer.content_range = header(response, "content-range");
-    answer.etag = header(response, "etag");
-    answer.content_length = detail::parse_whole<std::uint64_t>(response.get_header_value("Content-Length"));
+    answer.headers = headers(response);
+    answer.location = answer.header("location");
+    answer.content_range = answer.header("content-range");
+    answer.etag = answer.header("etag");
+    answer.content_length = detail::parse_whole<std::uint64_t>(answer.header("content-length"));
   }
 
-  /// Returns a header as received: cpp-httplib 0.11 decodes %XX in headers, which would change a Location.
-  auto header(const httplib::Response& response, std::string_view name) const -> std::string {
-    if (watch_->header.empty()) return response.get_header_value(std::string{name});
-    std::string value;
+  /// Returns the headers as received: cpp-httplib 0.11 decodes %XX in headers, which would change a Location.
+  auto headers(const httplib::Response& response) const -> std::vector<std::pair<std::string, std::string>> {
+    std::vector<std::pair<std::string, std::string>> found;
+    if (watch_->header.empty()) {
+      for (const auto& [name, value] : response.headers) found.emplace_back(detail::lower_case(name), value);
+      return found;
+    }
     std::string_view rest = watch_->header;
+    detail::cut_before(rest, '\n');  // the status
     while (!rest.empty()) {
       std::string_view line = detail::cut_before(rest, '\n');
-      const std::string_view found = detail::cut_before(line, ':');
-      const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; };
-      if (!std::equal(found.begin(), found.end(), name.begin(), name.end(), same)) continue;
+      std::string name = detail::lower_case(detail::cut_before(line, ':'));
       const std::size_t first = std::min(line.find_first_not_of(" \t"), line.size());
       const std::size_t last = line.find_last_not_of(" \t\r");
-      value = line.substr(first, last == std::string_view::npos ? 0 : last + 1 - first);
+      if (last == std::string_view::npos) continue;
+      found.emplace_back(std::move(name), line.substr(first, last + 1 - first));
     }
-    return value;
+    return found;
   }
 
   static auto code_of(httplib::Error error) noexcept -> http_errc {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,14 +30,24 @@ struct HttpRequest {
   [[nodiscard]] auto where() const -> std::string { return method + ' ' + url.where(); }
 };
 
-/// An answer: its status and the headers that this library uses.
+/// An answer: its status, its headers, and its body.
 struct HttpAnswer {
   int status = 0;  ///< 0: no answer arrived.
   std::optional<std::uint64_t> content_length = {};
   std::string content_range = {};
   std::string location = {};
   std::string etag = {};
+  /// All headers: names in small letters, values as received.
+  std::vector<std::pair<std::string, std::string>> headers = {};
   std::string body = {};  ///< Empty if the body was passed on while it arrived.
+
+  /// Returns the value of a header; empty if it is missing. `name` is in small letters. Of several headers with one
+  /// name, returns the last. Valid as long as the answer.
+  [[nodiscard]] auto header(std::string_view name) const noexcept -> std::string_view {
+    for (auto at = headers.rbegin(); at != headers.rend(); ++at)
+      if (at->first == name) return at->second;
+    return {};
+  }
 
   [[nodiscard]] auto good() const noexcept -> bool { return status >= 200 && status < 300; }
 };

@@ -10,7 +10,19 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How long a client waits, and which certificates it trusts. Host names are resolved by the operating system, which
+/// The proxies of a process, in the form of the environment variables https_proxy, http_proxy and no_proxy. Empty: no
+/// proxy. A value.
+struct HttpProxies {
+  std::string https =
+      {};  ///< For https URLs: "http://[USER:PASSWORD@]HOST:PORT". The connection is a tunnel (CONNECT).
+  std::string http = {};  ///< For http URLs, in the same form. The proxy sees the requests.
+  /// Hosts without a proxy, separated by commas or spaces. "example.com" and ".example.com" also stand for all names
+  /// that end in ".example.com"; "10.0.0.0/8" stands for IPv4 addresses, "*" for all hosts. A ":PORT" at the end
+  /// restricts an entry to this port.
+  std::string none = {};
+};
+
+/// How long a client waits, which certificates it trusts, and which proxies it uses. Host names are resolved by the operating system, which
 /// has its own timeouts. A time of more than 24 days counts as 24 days.
 struct HttpOptions {
   std::chrono::milliseconds connect_timeout{10'000};  ///< Limit for opening a connection.
@@ -20,6 +32,7 @@ struct HttpOptions {
   /// File of PEM certificates of the authorities that sign the certificates of https servers. Empty: those of the
   /// operating system.
   std::string authority = {};
+  HttpProxies proxies = {};  ///< Proxies. The environment is not read: the maker of the options may do that.
 };
 
 /// How often a request is tried, and the pauses between attempts, which double.

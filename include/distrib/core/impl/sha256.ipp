@@ -3,12 +3,26 @@
 
 #include <distrib/core/sha256.hpp>
 
+#include <distrib/core/detail/sha256_arm.hpp>
+#include <distrib/core/detail/sha256_x86.hpp>
+
 namespace distrib {
 inline namespace v0 {
 
-DISTRIB_DECL void Sha256::compress(State& state, const std::byte* block) noexcept {
+namespace detail {
+
+DISTRIB_DECL void sha256_compress(Sha256State& state, const std::byte* block) noexcept {
+#if defined(__x86_64__)
+  if (sha256_has_x86()) return sha256_x86(state, sha256_constants, block);
+#elif defined(__aarch64__)
+  if (sha256_has_arm()) return sha256_arm(state, sha256_constants, block);
+#endif
+  sha256_portable(state, block);
+}
+
+DISTRIB_DECL void sha256_portable(Sha256State& state, const std::byte* block) noexcept {
   std::array<std::uint32_t, 64> schedule;
-  for (std::size_t i = 0; i < 16; ++i) schedule[i] = detail::big_endian(load_le<std::uint32_t>(block + 4 * i));
+  for (std::size_t i = 0; i < 16; ++i) schedule[i] = big_endian(load_le<std::uint32_t>(block + 4 * i));
   for (std::size_t i = 16; i < 64; ++i) {
     const std::uint32_t early = schedule[i - 15];
     const std::uint32_t late = schedule[i - 2];
@@ -18,7 +32,7 @@ DISTRIB_DECL void Sha256::compress(State& state, const std::byte* block) noexcep
   auto [a, b, c, d, e, f, g, h] = state;  // the standard's letters
   for (std::size_t i = 0; i < 64; ++i) {
     const std::uint32_t first = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) + ((e & f) ^ (~e & g)) +
-                                round_constants[i] + schedule[i];
+                                sha256_constants[i] + schedule[i];
     const std::uint32_t second =
         (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
     h = g;
@@ -30,9 +44,11 @@ DISTRIB_DECL void Sha256::compress(State& state, const std::byte* block) noexcep
     b = a;
     a = first + second;
   }
-  const State added{a, b, c, d, e, f, g, h};
+  const Sha256State added{a, b, c, d, e, f, g, h};
   for (std::size_t i = 0; i < added.size(); ++i) state[i] += added[i];
 }
+
+}  // namespace detail
 
 DISTRIB_DECL auto to_hex(ByteView bytes) -> std::string {
   constexpr char digits[] = "0123456789abcdef";

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A real object store (SeaweedFS): boto3 reads what this library wrote, and this library reads what boto3 wrote, keys of
+all kinds, parts, conditions, listings, refusals; and 2000 random requests are signed as botocore signs them.
+
+usage: s3.py PROGRAMS
+
+PROGRAMS: the folder of the built interop programs.
+"""
+
+import json
+import os
+import pathlib
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import boto3
+import botocore.auth
+import botocore.awsrequest
+import botocore.config
+import botocore.credentials
+import botocore.exceptions
+
+ACCESS, SECRET, BUCKET = "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "bucket"
+MIB = 1 << 20
+KEYS = ["a b+c", "x=y&z?w#v%25", "ü/日本", "tilde~star*(par)'q!", "com,ma;semi:colon@at$", "dir/deep/er"]
+CONDITION_FAILED, NO_SUCH_OBJECT, DENIED = 9, 7, 4
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Weed:
+    """A server of SeaweedFS."""
+
+    def __init__(self, folder):
+        weed = pathlib.Path(sys.executable).parent / "weed"
+        self.port = free_port()
+        config = folder / "s3.json"
+        config.write_text(json.dumps({"identities": [{
+            "name": "me", "credentials": [{"accessKey": ACCESS, "secretKey": SECRET}],
+            "actions": ["Admin", "Read", "List", "Tagging", "Write"]}]}))
+        (folder / "data").mkdir()
+        ports = [f"-{name}={free_port()}" for name in ("master.port", "volume.port", "filer.port")]
+        grpc = [f"-{name}={free_port()}" for name in ("master.port.grpc", "volume.port.grpc", "filer.port.grpc",
+                                                      "s3.port.grpc")]
+        self.process = subprocess.Popen(
+            [weed, "server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-dir={folder / 'data'}", "-s3", f"-s3.port={self.port}",
+             f"-s3.config={config}", "-volume.max=100", *ports, *grpc],
+            stdout=(folder / "log").open("w"), stderr=subprocess.STDOUT)
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.client = boto3.client("s3", endpoint_url=self.url, aws_access_key_id=ACCESS, aws_secret_access_key=SECRET,
+                                   region_name="us-east-1",
+                                   config=botocore.config.Config(s3={"addressing_style": "path"}, retries={"max_attempts": 0}))
+        end = time.monotonic() + 300
+        while True:
+            try:
+                self.client.create_bucket(Bucket=BUCKET)
+                return
+            except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError):
+                if time.monotonic() > end or self.process.poll() is not None:
+                    sys.exit("SeaweedFS does not answer:\n" + (folder / "log").read_text()[-2000:])
+                time.sleep(0.2)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+class Ours:
+    """Runs the program `s3`."""
+
+    def __init__(self, programs, server):
+        self.program = programs / "s3"
+        self.environment = {"AWS_ENDPOINT_URL": server, "AWS_ACCESS_KEY_ID": ACCESS, "AWS_SECRET_ACCESS_KEY": SECRET,
+                            "HOME": "/nonexistent", "PATH": os.environ["PATH"]}
+
+    def run(self, command, key="", *words, data=b"", fails=None, **environment):
+        done = subprocess.run([self.program, command, f"s3://{BUCKET}/{key}", *words], input=data, capture_output=True,
+                              env=self.environment | environment)
+        told = done.stderr.decode()
+        assert SECRET not in told and "Signature=" not in told, told
+        if fails is None:
+            assert done.returncode == 0, f"{command} {key}: {told}"
+            return done.stdout
+        assert told.startswith(f"error: {fails} distrib.s3: "), f"{command} {key}: {told}"
+        return told
+
+
+def canonical_requests(programs):
+    """Compares paths, queries and canonical requests with botocore's."""
+    dice = random.Random(48)
+    letters = "abcXYZ0189-._~/!*'()&$@=;:+ ,?\\{}^%`[]\"<>#|é日\n\t"
+
+    def text(most, least=0):
+        return "".join(dice.choice(letters) for _ in range(dice.randint(least, most)))
+
+    asked, wanted = [], []
+    signer = botocore.auth.S3SigV4Auth(botocore.credentials.Credentials(ACCESS, SECRET), "s3", "us-east-1")
+    for _ in range(2000):
+        method = dice.choice(["GET", "PUT", "POST", "DELETE", "HEAD"])
+        key = text(30, 1)
+        query = {text(8, 1): text(10) for _ in range(dice.randint(0, 4))}
+        headers = {"host": "h", **{f"x-amz-{dice.choice('abcdefgh')}": "".join(dice.choices("aZ9 -,;=", k=8)).strip()
+                                   for _ in range(dice.randint(0, 4))}}
+        request = botocore.awsrequest.AWSRequest(
+            method=method, url="http://h/bucket/" + botocore.auth.quote(key, safe="/~"), params=query, headers=headers)
+        request.headers["X-Amz-Content-SHA256"] = "UNSIGNED-PAYLOAD"
+        request.context["payload_signing_enabled"] = False
+        wanted.append(signer.canonical_request(request))
+        pairs = lambda named: ",".join(f"{n.encode().hex()}={v.encode().hex()}" for n, v in named)  # noqa: E731
+        asked.append(f"{method} {key.encode().hex()} {pairs(query.items())} "
+                     f"{pairs([*headers.items(), ('x-amz-content-sha256', 'UNSIGNED-PAYLOAD')])}")
+    done = subprocess.run([programs / "s3", "canonical"], input="\n".join(asked).encode(), capture_output=True, check=True)
+    for line, right, question in zip(done.stdout.decode().splitlines(), wanted, asked, strict=True):
+        ours = bytes.fromhex(line.rsplit(" ", 1)[1]).decode()
+        assert ours == right, f"{question}\nours:\n{ours}\nbotocore:\n{right}"
+
+
+def objects(ours, boto):
+    dice = random.Random(1)
+    for key in KEYS:
+        data = dice.randbytes(1000)
+        ours.run("put", key, data=data)
+        assert boto.get_object(Bucket=BUCKET, Key=key)["Body"].read() == data, key
+        boto.put_object(Bucket=BUCKET, Key=key, Body=data[::-1])
+        assert ours.run("get", key) == data[::-1], key
+    listed = [line.split(" ", 2)[2] for line in ours.run("list").decode().splitlines()]
+    assert listed == sorted(KEYS, key=str.encode), listed
+    ours.run("put", "empty", data=b"")
+    assert ours.run("get", "empty") == b""
+
+    data = dice.randbytes(11 * MIB + 5)
+    version = ours.run("put", "large", data=data).decode().strip()
+    told = boto.head_object(Bucket=BUCKET, Key="large")
+    assert told["ETag"] == version and told["ContentLength"] == len(data), told
+    assert boto.get_object(Bucket=BUCKET, Key="large")["Body"].read() == data
+    assert ours.run("get", "large") == data
+    ours.run("copy", "large", "copied/large")
+    assert ours.run("get", "copied/large") == data
+
+    ours.run("remove", "", *KEYS, "large", "copied/large", "empty", "never there")
+    assert ours.run("list") == b""
+
+
+def conditions(ours, boto):
+    first = ours.run("absent", "c", data=b"1").decode().strip()
+    ours.run("absent", "c", data=b"2", fails=CONDITION_FAILED)
+    second = ours.run("replace", "c", first, data=b"3").decode().strip()
+    ours.run("replace", "c", first, data=b"4", fails=CONDITION_FAILED)
+    assert ours.run("info", "c").decode().split()[1] == second
+    assert boto.get_object(Bucket=BUCKET, Key="c")["Body"].read() == b"3"
+
+
+def uploads(ours, boto):
+    upload = boto.create_multipart_upload(Bucket=BUCKET, Key="u/x")["UploadId"]
+    assert ours.run("uploads", "u/").decode().split() == [upload, "u/x"]
+    boto.abort_multipart_upload(Bucket=BUCKET, Key="u/x", UploadId=upload)
+    assert ours.run("uploads", "u/") == b""
+
+
+def pages(ours, boto):
+    for number in range(1100):
+        boto.put_object(Bucket=BUCKET, Key=f"p/{number:05}", Body=b"")
+    assert len(ours.run("list", "p/").splitlines()) == 1100
+    ours.run("remove", "", *[f"p/{number:05}" for number in range(1100)])
+    assert ours.run("list", "p/") == b""
+
+
+def refusals(ours):
+    told = ours.run("get", "none", fails=NO_SUCH_OBJECT)
+    assert f"HEAD s3://{BUCKET}/none" in told, told
+    for wrong in ({"AWS_SECRET_ACCESS_KEY": "wrong"}, {"AWS_ACCESS_KEY_ID": "wrong"}):
+        ours.run("list", fails=DENIED, **wrong)
+
+
+def main():
+    programs = pathlib.Path(sys.argv[1]).resolve()
+    canonical_requests(programs)
+    with tempfile.TemporaryDirectory() as folder:
+        server = Weed(pathlib.Path(folder))
+        try:
+            ours = Ours(programs, server.url)
+            objects(ours, server.client)
+            conditions(ours, server.client)
+            uploads(ours, server.client)
+            pages(ours, server.client)
+            refusals(ours)
+        finally:
+            server.stop()
+    print("2000 requests are signed as botocore signs them; SeaweedFS, boto3 and this library agree")
+
+
+if __name__ == "__main__":
+    main()
