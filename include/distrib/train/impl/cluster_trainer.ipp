@@ -13,6 +13,7 @@
 #include <distrib/net/signals.hpp>
 #include <distrib/ps/cut/cut_tensors.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
+#include <distrib/ps/job/client_rules.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/job.hpp>
@@ -76,7 +77,9 @@ DISTRIB_DECL auto ClusterTrainer::serve() -> int {
   options.shard.lease = mode.lease;
   options.shard.restart_window = mode.restart_window;
   options.metrics = mode.metrics;
+  options.metrics_need_certificate = mode.metrics_need_certificate;
   options.rpc.secret = mode.secret;
+  options.rpc.transport = mode.tls;
   options.observer = [this, &here](const Event& event) { asio::post(here, [this, event] { report_.tell(event); }); };
   if (const PhaseObserver measured = report_.phases_of(to_string(flags_.task())))
     options.phases = [measured, &here](const Phase& phase) {
@@ -120,6 +123,7 @@ class ClusterTrainer::Worker {
   ~Worker() { wait_for_measures(); }  // also after an exception: measurements use this object
 
   auto run() -> int {
+    check_certificate();
     if (!wait_for_step()) return exit_code::again;
     running_ = make_cluster_job(job_, rank_, addresses(), options(), cuts_, callbacks());
     WorkerEnd end = run_job();
@@ -138,6 +142,13 @@ class ClusterTrainer::Worker {
   }
 
  private:
+  // Fails at once if the parameter servers cannot accept the certificate of this task.
+  void check_certificate() const {
+    Error error;
+    if (const auto& tls = plan_.options().cluster.tls) tls->check({}, client_rules(cluster_), error);
+    throw_if(error);
+  }
+
   [[nodiscard]] auto addresses() const -> std::vector<Address> {
     std::vector<Address> servers;
     for (const std::string& host : trainer_.flags_.ps_hosts) servers.push_back(Address::parse(host));
@@ -148,6 +159,7 @@ class ClusterTrainer::Worker {
     const ClusterMode& mode = plan_.options().cluster;
     WorkerClientOptions options;
     options.rpc.secret = mode.secret;
+    options.rpc.transport = mode.tls;
     options.start_within = mode.start_within;
     // The job is done: this worker only says goodbye to servers that still wait for it.
     if (is_done()) options.start_within = std::min(options.start_within, options.goodbye_within);
@@ -183,7 +195,9 @@ class ClusterTrainer::Worker {
                           }};
     const auto limit = detail::bounded_time(plan_.options().cluster.start_within);
     auto answered = std::chrono::steady_clock::now();
-    const AskOptions how{.within = GlobalStepWaiter::poll_every, .secret = plan_.options().cluster.secret};
+    const AskOptions how{.within = GlobalStepWaiter::poll_every,
+                         .secret = plan_.options().cluster.secret,
+                         .tls = plan_.options().cluster.tls};
     const std::function<void()> poll = [&] {
       Error error;
       const ShardStatus status = detail::ask_shard(addresses().front(), 0, how, error);
