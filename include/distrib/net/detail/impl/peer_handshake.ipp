@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string_view>
 #include <system_error>
 
@@ -85,6 +86,9 @@ DISTRIB_DECL void PeerHandshake::look_at_first_bytes(const std::shared_ptr<const
   constexpr char handshake_record = 0x16;  // the first byte of TLS
   std::array<char, 16> bytes{};
   const ::ssize_t count = ::recv(socket_.native_handle(), bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+    return wait(TcpSocket::wait_read,
+                [=](PeerHandshake& self) { self.look_at_first_bytes(transport, rules, plain); });
   if (count <= 0) return end({});
   if (bytes[0] != handshake_record) {
     const std::string_view seen{bytes.data(), static_cast<std::size_t>(count)};
@@ -123,7 +127,8 @@ DISTRIB_DECL void PeerHandshake::end(const Error& error) {
   timer_.cancel();
   if (!error && layer_) return done({}, PeerStream{std::move(socket_), std::move(layer_), begun_});
   if (error && error.code != net_errc::timed_out) std::make_shared<PoliteEnd>(std::move(socket_))->start();
-  else socket_.close();
+  std::error_code ignored;
+  socket_.close(ignored);  // does nothing if the polite end has it
   done(error, std::nullopt);
 }
 
