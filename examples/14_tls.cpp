@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Access control: a server that shows a certificate and requires a shared secret, a client that has both, and two
-// clients that do not. The program makes its files and removes them again; a real job has its own.
-#include <distrib/net/tls/tls_connect.hpp>
-#include <distrib/net/tls/tls_listener.hpp>
+// Access control: a server that shows a certificate, and requires one and a shared secret; a client that has both, and
+// two clients that do not. The program makes its files and removes them again; a real job has its own.
+#include <distrib/net/tls/tls.hpp>
 #include <distrib/rpc.hpp>
 
 #include <chrono>
@@ -10,6 +9,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <system_error>
 
@@ -21,16 +21,16 @@ struct Echo : distrib::Method<"example.Echo", std::string, std::string> {};
 
 constexpr const char* make_files =
     "set -e; umask 077; head -c 32 /dev/urandom | base64 >secret; openssl req -x509 -newkey ec "
-    "-pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out certificate.pem -days 1 -subj /CN=localhost "
-    "-addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null";
+    "-pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout tls.key -out tls.crt -days 1 -subj /CN=localhost "
+    "-addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null; cp tls.crt ca.crt";
 
 /// Makes one call, and prints its result.
-void call(asio::io_context& context, const distrib::Address& server, const distrib::TlsContext& tls,
-          const distrib::RpcClientOptions& known, const char* who) {
+void call(asio::io_context& context, const distrib::Address& server, const distrib::RpcClientOptions& known,
+          const char* who) {
   distrib::RpcClientPoolOptions options;
   options.client = known;
   options.fail_fast = true;  // a client that is refused now would be refused later, too
-  distrib::BasicRpcClientPool client{context.get_executor(), server, options, distrib::TlsConnect{tls}};
+  distrib::RpcClientPool client{context.get_executor(), server, options};
   bool done = false;
   client.async_call<Echo>("hello", 5s, [&](std::error_code ec, const std::string& reply) {
     std::printf("%s: %s\n", who, ec ? ec.message().c_str() : reply.c_str());
@@ -44,26 +44,28 @@ void call(asio::io_context& context, const distrib::Address& server, const distr
 auto main() -> int try {
   std::string directory = (std::filesystem::temp_directory_path() / "distrib-XXXXXX").string();
   if (::mkdtemp(directory.data()) == nullptr) return 1;
-  const std::string certificate = directory + "/certificate.pem";
   if (std::system(("cd '" + directory + "' && { " + make_files + "; }").c_str()) != 0) return 1;
 
   asio::io_context context{1};
   distrib::RpcServerOptions options;
   options.secret = distrib::SharedSecret::from_file(directory + "/secret");
-  const distrib::TlsContext tls{distrib::TlsSide::server, {certificate, directory + "/key.pem", {}}};
+  distrib::TlsOptions who;
+  who.peers = {"localhost"};  // clients whose certificate is for this name
+  options.transport = distrib::Tls::from_directory(directory, who);
   distrib::RpcServer server{context.get_executor(),
                             {"127.0.0.1", 0},
                             distrib::Router{distrib::on<Echo>([](std::string text) { return text; })},
-                            options,
-                            distrib::TlsAccept{tls}};
+                            options};
 
   const distrib::Address address{"127.0.0.1", server.port()};
-  const distrib::TlsContext trusting{distrib::TlsSide::client, {{}, {}, certificate}};
   distrib::RpcClientOptions known;
   known.secret = options.secret;
-  call(context, address, trusting, known, "with secret and certificate");
-  call(context, address, trusting, {}, "without the secret");
-  call(context, address, distrib::TlsContext{distrib::TlsSide::client, {}}, known, "without the certificate");
+  known.transport = options.transport;
+  call(context, address, known, "with secret and certificate");
+  known.secret = {};
+  call(context, address, known, "without the secret");
+  known.transport = distrib::Tls::from_files({{}, {}, directory + "/ca.crt"});
+  call(context, address, known, "without the certificate");
   std::filesystem::remove_all(directory);
   return 0;
 } catch (const std::exception& error) {

@@ -6,7 +6,7 @@
 #   switches   flags of its program without a value
 #   components components of the library that its programs need beside distrib, or nothing
 # and calls, in this order:
-#   read_flags ARGUMENT...   sets ps, workers, restart, out, and options, the flags for the program. First it offers
+#   read_flags ARGUMENT...   sets ps, workers, restart, tls, out, and options, the flags for the program. First it offers
 #                            each flag to the job's own_flag ARGUMENT..., which sets `used` to the number of arguments
 #                            that it has used, or leaves it 0
 #   ensure_packages GROUP... of tools/setup.sh
@@ -18,7 +18,7 @@
 
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-ps=2 workers=3 restart=() out= options=() given=()
+ps=2 workers=3 restart=() tls=() out= options=() given=()
 build=build/examples logs=build/logs
 . tools/setup.sh
 
@@ -35,8 +35,8 @@ read_flags() {
     used=0
     own_flag "$@"
     if [ $used -gt 0 ]; then given+=("${@:1:used}"); shift $used; continue; fi
-    case " --restart $switches " in *" $1 "*)
-      [ "$1" = --restart ] && restart=("$1") || options+=("$1")
+    case " --restart --tls $switches " in *" $1 "*)
+      case $1 in --restart) restart=("$1") ;; --tls) tls=("$1") ;; *) options+=("$1") ;; esac
       given+=("$1")
       shift
       continue ;;
@@ -50,6 +50,7 @@ read_flags() {
   case $ps in ''|*[!0-9]*) bad "--ps $ps: not a number" ;; esac
   [ "$((10#$ps))" -ne 0 ] || [ -z "${restart[*]}" ] ||
     bad "--restart: not possible with --ps 0, because nothing restarts a job in one process"
+  [ "$((10#$ps))" -ne 0 ] || [ -z "${tls[*]}" ] || bad "--tls: not possible with --ps 0, which has no connections"
   [ -z "$out" ] || out=$(from_start "$out")
 }
 
@@ -116,7 +117,7 @@ train_job() {
   if [ "$((10#$ps))" -eq 0 ]; then
     run "${train[@]}" --workers "$workers" || status=$?
   else
-    run $build/tools/distrib launch --ps "$ps" --workers "$workers" "${restart[@]}" -- "${train[@]}" || status=$?
+    run $build/tools/distrib launch --ps "$ps" --workers "$workers" "${restart[@]}" "${tls[@]}" -- "${train[@]}" || status=$?
   fi
   go_on="examples/$job/run.sh --out $out${given[*]:+ ${given[*]}}"
   if [ $status -gt 128 ]; then

@@ -56,5 +56,5 @@ auto connect(asio::io_context& context, const Options& options,
   socket.connect({asio::ip::address_v4::loopback(), options.port});
   distrib::RpcClientOptions how;
   how.ping_after = how.silent_after = std::chrono::seconds{600};
-  return distrib::BasicRpcClient<distrib::TcpSocket, Observes>{std::move(socket), how, nullptr, nullptr, observer};
+  return distrib::BasicRpcClient<Observes>{std::move(socket), how, nullptr, nullptr, observer};
 }

@@ -167,7 +167,7 @@ class Loop {
 
 template <distrib::CallObserver Observes>
 void load(const Options& options, Observes& observer) {
-  using Client = distrib::BasicRpcClient<distrib::TcpSocket, Observes>;
+  using Client = distrib::BasicRpcClient<Observes>;
   asio::io_context context{1};
   std::vector<Client> clients;
   clients.reserve(options.connections);

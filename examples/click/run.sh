@@ -3,11 +3,12 @@
 # Predicts clicks, starting with a fresh Debian machine: installs missing packages, builds, generates examples of
 # Criteo's shape or reads Criteo's files, trains a model with embeddings on a cluster of processes, measures its AUC,
 # draws the curves.
-usage='usage: examples/click/run.sh [--ps N] [--workers N] [--restart] [--steps N] [--mode sync|ssp|async] [--shards N]
+usage='usage: examples/click/run.sh [--ps N] [--workers N] [--restart] [--tls] [--steps N] [--mode sync|ssp|async] [--shards N]
                              [--replicas N] [--out DIR] [--examples N | --data FILE...] [--min_count N]
   --ps N        number of parameter servers, one process each (2); 0: the job runs in one process without sockets
   --workers N   number of workers, one process each; with --ps 0 all in the one process (3)
   --restart     restart a process that was killed, or ended with code 1
+  --tls         encrypt the connections between the processes, with certificates that are made for this run
   --steps N     global steps (3000, which is one epoch; with --mode ssp or async 9000 contributions)
   --mode M      sync: every run has the same bits; ssp: workers wait only for a worker that is too far behind;
                 async: no worker waits (sync)

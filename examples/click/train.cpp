@@ -46,7 +46,8 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
           .with_seed(s.seed)
           .with_local_mode({.workers = s.workers, .shards = s.shards})
           .with_replicas(s.replicas)
-          .with_cluster_mode({.start_within = std::chrono::seconds{s.start_within}, .secret = secret})
+          .with_cluster_mode(
+              {.start_within = std::chrono::seconds{s.start_within}, .secret = secret, .tls = tls_of_job()})
           .build(pool, flags);
   const int code = trainer.run();
   if ((flags.local() || flags.is_chief()) && trainer.result().steps != 0) {

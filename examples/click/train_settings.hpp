@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/cluster/cluster_flags.hpp>
+#include <distrib/net/transport.hpp>
 #include <distrib/rpc/shared_secret.hpp>
 
 #include <cstdint>
@@ -18,6 +19,9 @@ struct Settings {
 
 /// Reads the flags that are not the cluster's. Exits with a message if a flag is wrong, and after --help.
 auto read_flags(const std::vector<std::string>& arguments) -> Settings;
+
+/// Returns the TLS that the starter of this process provides; null: none.
+auto tls_of_job() -> std::shared_ptr<const distrib::Transport>;
 
 /// Returns 0 if the task of these flags is healthy; otherwise prints what is wrong and returns 1. For health checks of
 /// containers.

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Trains a model on Fashion-MNIST, starting with a fresh Debian machine: installs missing packages, builds, makes
 # TFRecords, trains on a cluster of processes, evaluates, draws the curves.
-usage='usage: examples/fashion_mnist/run.sh [--ps N] [--workers N] [--restart] [--steps N] [--mode sync|ssp|async] [--parts N]
+usage='usage: examples/fashion_mnist/run.sh [--ps N] [--workers N] [--restart] [--tls] [--steps N] [--mode sync|ssp|async] [--parts N]
                                      [--shards N] [--replicas N] [--out DIR] [--hold_out]
   --ps N        number of parameter servers, one process each (2); 0: the job runs in one process without sockets
   --workers N   number of workers, one process each; with --ps 0 all in the one process (3)
   --restart     restart a process that was killed, or ended with code 1
+  --tls         encrypt the connections between the processes, with certificates that are made for this run
   --steps N     global steps (6000; with --mode ssp or async 18000 contributions)
   --mode M      sync: every run has the same bits; ssp: workers wait only for a worker that is too far behind;
                 async: no worker waits (sync)

@@ -21,7 +21,8 @@ namespace {
 
 auto cluster_mode(const Settings& s, const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret)
     -> distrib::ClusterMode {
-  distrib::ClusterMode mode{.start_within = std::chrono::seconds{s.start_within}, .secret = secret};
+  distrib::ClusterMode mode{
+      .start_within = std::chrono::seconds{s.start_within}, .secret = secret, .tls = tls_of_job()};
   if (s.metrics.empty()) return mode;
   mode.metrics = distrib::Address::parse(s.metrics);
   // Several servers may run on one machine, so each has its own port. Port 0: the system chooses a free one.

@@ -3,6 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <distrib/ps/worker/probe.hpp>
+#ifdef DISTRIB_EXAMPLE_TLS
+#include <distrib/net/tls/tls.hpp>
+#endif
 
 #include <algorithm>
 #include <cstdint>
@@ -65,8 +68,14 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   return s;
 }
 
+#ifdef DISTRIB_EXAMPLE_TLS
+auto tls_of_job() -> std::shared_ptr<const distrib::Transport> { return distrib::Tls::of_job(); }
+#else  // built without OpenSSL: a job with certificates ends with code 65
+auto tls_of_job() -> std::shared_ptr<const distrib::Transport> { return nullptr; }
+#endif
+
 auto probe(const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret) -> int {
-  const distrib::Error error = distrib::probe(flags, {.secret = secret});
+  const distrib::Error error = distrib::probe(flags, {.secret = secret, .tls = tls_of_job()});
   if (error) std::fprintf(stderr, "%s: %s\n", error.where.c_str(), error.code.message().c_str());
   return error ? 1 : 0;
 }

@@ -43,8 +43,8 @@ STAIRS = {
 
 # Patterns for the headers of third parties, and the only headers of ours that may include them.
 DOORS = {
-    r"asio(\.hpp|/ssl.*)?$|asio/": ["net/asio.hpp", "net/tls/tls.hpp"],
-    r"openssl/": ["net/tls/tls.hpp"],
+    r"asio(\.hpp|/ssl.*)?$|asio/": ["net/asio.hpp"],
+    r"openssl/": ["net/tls/detail/openssl.hpp"],
     r"httplib": ["remote/http_client.hpp"],
     r"google/protobuf": ["message/protobuf.hpp"],
     r".*\.pb\.h$": [],

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pool over TLS: the same pool with another connector.
+// A pool over TLS: the same pool with a transport in its options.
 #if __has_include(<openssl/ssl.h>)
-#include <distrib/net/tls/tls_connect.hpp>
-#include <distrib/net/tls/tls_listener.hpp>
+#include <distrib/net/tls/tls.hpp>
 #include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_client_pool.hpp>
 #include <distrib/rpc/rpc_metrics.hpp>
 #include <distrib/rpc/rpc_server.hpp>
 
+#include "net/tls/tls_ends.hpp"
 #include "rpc/messages.hpp"
 #include "rpc/stream.hpp"
 #include "support/catch.hpp"
@@ -22,7 +22,6 @@
 #include <optional>
 #include <string>
 #include <system_error>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -47,30 +46,32 @@ auto breaking_router(bool& breaks) {
                 }),
                 on<PoolMirror>([](Bulk request, auto call) { call.reply(request); })};
 }
-using BreakingServer = RpcServer<decltype(breaking_router(std::declval<bool&>())), TlsListener>;
-using TlsPool = BasicRpcClientPool<asio::io_context::executor_type, const detail::NoCallObserver, TlsConnector>;
+using BreakingServer = RpcServer<decltype(breaking_router(std::declval<bool&>()))>;
 
 /// A server that can be started again on its port, clients that trust it, and the events of their pool.
 struct TlsPoolHouse {
-  auto files() const -> TlsFiles { return ours.issue("server", "DNS:localhost,IP:127.0.0.1"); }
+  auto files() const -> TlsFiles { return ours.issue("server", tls_ends::here); }
   /// Replaces the files by files that an authority has issued that the clients do not trust.
   void replace_files() const {
-    const TlsFiles theirs = strangers.issue("server", "DNS:localhost,IP:127.0.0.1");
+    const TlsFiles theirs = strangers.issue("server", tls_ends::here);
     const auto over = std::filesystem::copy_options::overwrite_existing;
     std::filesystem::copy_file(theirs.certificate, ours.path("server.pem"), over);
     std::filesystem::copy_file(theirs.key, ours.path("server.key"), over);
+    std::filesystem::copy_file(theirs.authority, ours.path("authority.pem"), over);
   }
   void start() {
     server.reset();
+    RpcServerOptions how;
+    how.transport = server_tls;
     server = std::make_unique<BreakingServer>(context.get_executor(), Address{"127.0.0.1", port},
-                                              breaking_router(breaks), RpcServerOptions{}, TlsAccept{server_tls});
+                                              breaking_router(breaks), how);
     port = server->port();
   }
   auto address() const -> Address { return {"127.0.0.1", port}; }
-  auto trusting() const -> TlsConnect { return TlsConnect{TlsContext{TlsSide::client, {{}, {}, ours.file()}}}; }
 
   auto options() -> RpcClientPoolOptions {
     RpcClientPoolOptions made;
+    made.client.transport = client_tls;
     made.backoff = {.first = 1ms, .longest = 2ms};
     made.seed = 1;
     made.observer = [this](const Event& event) { told.push_back(event); };
@@ -100,7 +101,8 @@ struct TlsPoolHouse {
   asio::io_context context{1};
   support::Authority ours{"ours"};
   support::Authority strangers{"strangers"};
-  TlsContext server_tls{TlsSide::server, files()};
+  std::shared_ptr<const Tls> server_tls = tls_ends::any_of(files());
+  std::shared_ptr<const Tls> client_tls = tls_ends::any_of(ours.issue("client", tls_ends::here));
   bool breaks = false;
   std::uint16_t port = 0;
   std::unique_ptr<BreakingServer> server;
@@ -115,7 +117,7 @@ TEST_CASE("RpcClientPool over TLS: large and small calls, and an observer that c
   RpcClientPoolOptions options = house.options();
   options.connections = 2;
   RpcMetrics<PoolEcho, PoolMirror> metrics;
-  BasicRpcClientPool pool{house.context.get_executor(), house.address(), options, house.trusting(), metrics};
+  BasicRpcClientPool pool{house.context.get_executor(), house.address(), options, metrics};
   const SharedBuffer body = stream::body(4U << 20);
   int open = 21;
   pool.async_call<PoolMirror>({7, body}, 60s, [&](std::error_code ec, const Bulk& reply) {
@@ -138,8 +140,7 @@ TEST_CASE("RpcClientPool over TLS: a server that starts late, dies, and starts a
   TlsPoolHouse house;
   house.start();  // to get a port
   house.server.reset();
-  BasicRpcClientPool pool{house.context.get_executor(), house.address(), house.options(), house.trusting()};
-  static_assert(std::is_same_v<decltype(pool), TlsPool>);
+  BasicRpcClientPool pool{house.context.get_executor(), house.address(), house.options()};
   CHECK(house.heard(Event::Kind::waiting, net_errc::refused).peer == house.address().to_string());
   house.start();
   CHECK_FALSE(house.echo(pool, "late"));
@@ -158,12 +159,12 @@ TEST_CASE("RpcClientPool over TLS: a server that starts late, dies, and starts a
 
 TEST_CASE("RpcClientPool over TLS: a server that the client does not trust", "[tls]") {
   TlsPoolHouse house;
-  house.server_tls = TlsContext{TlsSide::server, house.strangers.issue("server", "IP:127.0.0.1")};
+  house.server_tls = tls_ends::any_of(house.strangers.issue("server", "IP:127.0.0.1"));
   house.start();
   RpcClientPoolOptions options = house.options();
   SECTION("calls wait until their deadline, or for `connect_within`, and then fail with the reason") {
     options.connect_within = 20ms;
-    BasicRpcClientPool pool{house.context.get_executor(), house.address(), options, house.trusting()};
+    BasicRpcClientPool pool{house.context.get_executor(), house.address(), options};
     const Event event = house.heard(Event::Kind::waiting, net_errc::untrusted);
     CHECK_THAT(event.text, ContainsSubstring(house.address().to_string()) && ContainsSubstring("certificate"));
     CHECK(house.echo(pool, "a", 20ms) == net_errc::untrusted);
@@ -172,49 +173,50 @@ TEST_CASE("RpcClientPool over TLS: a server that the client does not trust", "[t
   }
   SECTION("with `fail_fast` calls do not wait") {
     options.fail_fast = true;
-    BasicRpcClientPool pool{house.context.get_executor(), house.address(), options, house.trusting()};
+    BasicRpcClientPool pool{house.context.get_executor(), house.address(), options};
     CHECK(house.echo(pool, "a", {}) == net_errc::untrusted);
   }
   CHECK(house.server->connections() == 0);
 }
 
-TEST_CASE("RpcClientPool over TLS: a server that does not trust the client", "[tls]") {
+TEST_CASE("RpcClientPool over TLS: a server that does not accept the client", "[tls]") {
   TlsPoolHouse house;
-  TlsFiles mutual = house.files();
-  mutual.authority = house.ours.file();
-  house.server_tls = TlsContext{TlsSide::server, mutual};
+  house.server_tls = Tls::from_files(house.files(), TlsOptions{.peers = {"w0.example"}});
   house.start();
   RpcClientPoolOptions options = house.options();
   options.fail_fast = true;
-  BasicRpcClientPool stranger{house.context.get_executor(), house.address(), options, house.trusting()};
-  CHECK(house.echo(stranger, "a", {}) == rpc_errc::lost);  // for the client, the handshake had succeeded
+  BasicRpcClientPool stranger{house.context.get_executor(), house.address(), options};
+  CHECK(house.echo(stranger, "a", {}) == net_errc::own_certificate_refused);
   REQUIRE_FALSE(house.told.empty());
-  CHECK_THAT(house.told[0].text, ContainsSubstring("certificate required"));
 
-  TlsFiles worker = house.ours.issue("worker", "DNS:worker");
-  worker.authority = house.ours.file();
-  BasicRpcClientPool known{house.context.get_executor(), house.address(), house.options(),
-                           TlsConnect{TlsContext{TlsSide::client, worker}}};
+  house.client_tls = Tls::from_files(house.ours.issue("worker", "DNS:w0.example"));
+  BasicRpcClientPool known{house.context.get_executor(), house.address(), house.options()};
   CHECK_FALSE(house.echo(known, "b"));
 }
 
 TEST_CASE("RpcClientPool over TLS: certificates that change while it runs", "[tls]") {
   TlsPoolHouse house;
   house.start();
-  BasicRpcClientPool pool{house.context.get_executor(), house.address(), house.options(), house.trusting()};
+  BasicRpcClientPool pool{house.context.get_executor(), house.address(), house.options()};
   CHECK_FALSE(house.echo(pool, "a"));
 
   house.replace_files();
-  house.server_tls.reload();
+  Error error;
+  house.server_tls->refresh(error);
+  CHECK_FALSE(error);
   CHECK_FALSE(house.echo(pool, "b"));  // the open connection continues
   house.breaks = true;
   std::optional<std::error_code> end;
   pool.async_call<PoolEcho>({"break"}, {60s}, [&](std::error_code ec, const Text&) { end = ec; });
   CHECK_THAT(house.heard(Event::Kind::waiting, net_errc::untrusted).text, ContainsSubstring("certificate"));
   CHECK_FALSE(end);
+  house.client_tls->refresh(error);  // its authority is in the file that was replaced
+  CHECK(error.code == net_errc::untrusted);  // its own certificate is not of that authority
 
+  house.ours.renew();  // the old authority again
   static_cast<void>(house.files());  // trusted files again, with another key
-  house.server_tls.reload();
+  house.server_tls->refresh(error);
+  CHECK_FALSE(error);
   run_until(house.context, [&] { return end.has_value(); });
   CHECK_FALSE(*end);
   CHECK_FALSE(house.breaks);
@@ -227,7 +229,7 @@ TEST_CASE("RpcClientPool over TLS: the time limit of an attempt includes the han
   house.port = silent.local_endpoint().port();
   RpcClientPoolOptions options = house.options();
   options.longest_try = 20ms;
-  BasicRpcClientPool pool{house.context.get_executor(), house.address(), options, house.trusting()};
+  BasicRpcClientPool pool{house.context.get_executor(), house.address(), options};
   house.heard(Event::Kind::waiting, net_errc::timed_out);
   CHECK(house.echo(pool, "a", 10ms) == net_errc::timed_out);
 }
@@ -238,7 +240,7 @@ TEST_CASE("RpcClientPool over TLS: destroyed at any time, each call ends once", 
   for (int handlers = 0; handlers < 24; ++handlers) {
     int ends = 0;
     {
-      BasicRpcClientPool pool{house.context.get_executor(), house.address(), house.options(), house.trusting()};
+      BasicRpcClientPool pool{house.context.get_executor(), house.address(), house.options()};
       pool.async_call<PoolEcho>({"a"}, {}, [&](std::error_code, const Text&) { ++ends; });
       house.context.restart();
       for (int i = 0; i < handlers && ends == 0; ++i) house.context.run_one();

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/net/connection.hpp>
 
+#include "net/dribble.hpp"
 #include "support/catch.hpp"
 #include "support/loopback.hpp"
 #include "support/noise.hpp"
 
 #include <distrib/core/error.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/net/peer_stream.hpp>
+#include <distrib/net/transport.hpp>
 
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -571,31 +575,13 @@ TEST_CASE("Connection: an exception of the owner leaves run", "[net]") {
   story.connection->close();
 }
 
-namespace {
-
-/// A layer above a socket, as TLS is; it reads and writes only a few bytes at a time.
-struct Dribble {
-  using executor_type = TcpSocket::executor_type;
-  TcpSocket socket;
-  auto get_executor() { return socket.get_executor(); }
-  auto lowest_layer() -> TcpSocket::lowest_layer_type& { return socket.lowest_layer(); }
-  template <class Buffers, class Handler>
-  void async_read_some(const Buffers& to, Handler handler) {
-    socket.async_read_some(asio::buffer(*asio::buffer_sequence_begin(to), 1), std::move(handler));
-  }
-  template <class Buffers, class Handler>
-  void async_write_some(const Buffers& from, Handler handler) {
-    socket.async_write_some(asio::buffer(*asio::buffer_sequence_begin(from), 3), std::move(handler));
-  }
-};
-
-}  // namespace
-
-TEST_CASE("Connection: runs over another stream", "[net]") {
+TEST_CASE("Connection: runs over a secure layer", "[net]") {
   asio::io_context context{1};
   SocketPair sockets{context};
   Owner owner;
-  const auto connection = std::make_shared<Connection<Tape, Owner, Dribble>>(Dribble{std::move(sockets.socket)}, owner);
+  distrib::PeerStream stream{std::move(sockets.socket), std::make_unique<support::Dribble>(), now()};
+  CHECK(stream.is_secure());
+  const auto connection = std::make_shared<TapeConnection>(std::move(stream), owner);
   connection->core().pending = {"abcdefgh", "i", "", "jkl"};
   connection->settle();
   run_until(context, [&] { return connection->core().writes_done == 1; });
@@ -604,11 +590,16 @@ TEST_CASE("Connection: runs over another stream", "[net]") {
   CHECK(connection->core().reads_done == 5);
   connection->core().is_finished = true;
   connection->settle();
-  CHECK(SocketPair::read_all(sockets.peer) == "abcdefghijkl");
+  run_until(context, [&] { return sockets.peer.available() == 13; });
+  asio::write(sockets.peer, asio::buffer("dropped", 7));
+  context.restart();
+  context.poll();
+  CHECK(SocketPair::read_all(sockets.peer) == "abcdefghijkl!");
   sockets.peer.close();
   context.restart();
   context.run();
   CHECK(!connection->is_open());
+  CHECK(connection->core().received == "hello");
 }
 
 TEST_CASE("Connection: two connections on two threads", "[net]") {

@@ -21,6 +21,9 @@ TEST_CASE("net_errc: each code has a text and a shared condition", "[net]") {
       {net_errc::bad_tls_file, failure::invalid_argument},
       {net_errc::untrusted, failure::mismatch},
       {net_errc::no_tls, failure::mismatch},
+      {net_errc::own_certificate_refused, failure::mismatch},
+      {net_errc::broken_handshake, failure::unavailable},
+      {net_errc::truncated, failure::unavailable},
   };
   for (const auto& row : rows) {
     const std::error_code ec = row.value;
@@ -28,6 +31,7 @@ TEST_CASE("net_errc: each code has a text and a shared condition", "[net]") {
     CHECK(ec == row.kind);
     CHECK(ec.category().name() == std::string{"distrib.net"});
     CHECK(ec.message() != "unknown error");
+    CHECK(distrib::detail::is_tls_refusal(ec) == (row.kind == failure::mismatch));
   }
   CHECK(distrib::detail::net_category().message(99) == "unknown error");
 }

@@ -72,9 +72,9 @@ struct Both {
   std::vector<std::function<void()>> kept;
   Trace at_server;
   Trace at_client;
-  distrib::RpcServer<distrib::Router<distrib::detail::Route<Echo, Handlers>>, distrib::Listener, Trace> server{
+  distrib::RpcServer<distrib::Router<distrib::detail::Route<Echo, Handlers>>, Trace> server{
       context.get_executor(), {"127.0.0.1", 0}, distrib::Router{distrib::on<Echo>(Handlers{&kept})}, {}, at_server};
-  using Client = distrib::BasicRpcClient<distrib::TcpSocket, Trace>;
+  using Client = distrib::BasicRpcClient<Trace>;
   std::optional<Client> client{
       std::in_place, loopback::connect(context, server.port()), distrib::RpcClientOptions{}, nullptr, nullptr,
       at_client};
@@ -145,8 +145,7 @@ TEST_CASE("CallObserver: every call ends once when the connection ends", "[rpc]"
 TEST_CASE("CallObserver: a pool reports each attempt at a call, not its waiting time", "[rpc]") {
   Both both;
   Trace trace;
-  distrib::BasicRpcClientPool<asio::io_context::executor_type, Trace> pool{
-      both.context.get_executor(), {"127.0.0.1", both.server.port()}, {}, trace};
+  distrib::BasicRpcClientPool<Trace> pool{both.context.get_executor(), {"127.0.0.1", both.server.port()}, {}, trace};
   bool answered = false;
   pool.async_call<Echo>({"a"}, {}, [&](std::error_code ec, const Text&) { answered = !ec; });
   CHECK(trace.started_calls.empty());  // the call waits for a connection
@@ -236,8 +235,7 @@ TEST_CASE("CallObserver: a stream instead of an answer counts as failed with pro
     call.end();
   };
   distrib::RpcServer server{context.get_executor(), {"127.0.0.1", 0}, distrib::Router{distrib::on<Trick>(trick)}};
-  distrib::BasicRpcClient<distrib::TcpSocket, Trace> client{
-      loopback::connect(context, server.port()), {}, nullptr, nullptr, trace};
+  distrib::BasicRpcClient<Trace> client{loopback::connect(context, server.port()), {}, nullptr, nullptr, trace};
   std::optional<std::error_code> told;
   const auto tell = [&](std::error_code ec, const Bulk&) { told = ec; };
   if (in_chunks) client.async_call_in_chunks<Fetch>({""}, {}, [](distrib::ByteView) { FAIL("a chunk arrived"); }, tell);

@@ -12,10 +12,11 @@
 #include <openssl/x509v3.h>
 
 #include <cstdio>
-#include <initializer_list>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 /// Certificates that are made while the test runs.
 namespace support {
@@ -26,6 +27,14 @@ struct Freed {
 };
 using Key = std::unique_ptr<::EVP_PKEY, Freed<::EVP_PKEY_free>>;
 using Certificate = std::unique_ptr<::X509, Freed<::X509_free>>;
+
+/// What a certificate is made for.
+struct CertificateWish {
+  std::string names;  // "DNS:localhost,IP:127.0.0.1"
+  long from_days = -2;  // from now
+  long to_days = 1;
+  std::string uses = "serverAuth,clientAuth";  // empty: not said
+};
 
 /// Signs certificates, including its own.
 class Authority {
@@ -38,14 +47,23 @@ class Authority {
   /// Returns the file of its own certificate.
   [[nodiscard]] auto file() const -> std::string { return (directory_ / "authority.pem").string(); }
 
+  /// Writes the file of its own certificate again.
+  void renew() const { write(file(), certificate_.get(), nullptr); }
+
   /// Makes a certificate and a key for `names` ("DNS:localhost,IP:127.0.0.1"), in files named after `stem`.
-  [[nodiscard]] auto issue(const std::string& stem, const std::string& names, int days = 1) const -> distrib::TlsFiles {
-    const Key key{::EVP_EC_gen("P-256")};
-    const Certificate made = certificate(stem, key.get(), {{NID_subject_alt_name, names.c_str()}}, days);
-    distrib::TlsFiles files{path(stem + ".pem"), path(stem + ".key"), {}};
-    write(files.certificate, made.get(), nullptr);
-    write(files.key, nullptr, key.get());
+  [[nodiscard]] auto issue(const std::string& stem, const std::string& names) const -> distrib::TlsFiles {
+    return issue(stem, CertificateWish{names});
+  }
+  [[nodiscard]] auto issue(const std::string& stem, const CertificateWish& wish) const -> distrib::TlsFiles {
+    distrib::TlsFiles files{path(stem + ".pem"), path(stem + ".key"), file()};
+    issue(files, wish);
     return files;
+  }
+  /// Makes them in the files of a task's directory.
+  void issue_in(const std::string& directory, const CertificateWish& wish) const {
+    std::filesystem::create_directories(directory);
+    issue({directory + "/tls.crt", directory + "/tls.key", {}}, wish);
+    write(directory + "/ca.crt", certificate_.get(), nullptr);
   }
 
   [[nodiscard]] auto path(const std::string& name) const -> std::string { return (directory_ / name).string(); }
@@ -56,20 +74,31 @@ class Authority {
     const char* value;
   };
 
+  void issue(const distrib::TlsFiles& files, const CertificateWish& wish) const {
+    const Key key{::EVP_EC_gen("P-256")};
+    std::vector<Extension> extensions;
+    if (!wish.names.empty()) extensions.push_back({NID_subject_alt_name, wish.names.c_str()});
+    if (!wish.uses.empty()) extensions.push_back({NID_ext_key_usage, wish.uses.c_str()});
+    const Certificate made = certificate("task", key.get(), extensions, wish.to_days, wish.from_days);
+    write(files.certificate, made.get(), nullptr);
+    write(files.key, nullptr, key.get());
+    std::filesystem::permissions(files.key, std::filesystem::perms{0600});
+  }
+
   static void must(bool right) {
     if (!right) throw std::runtime_error{"OpenSSL cannot make the test's certificates"};
   }
 
-  auto certificate(const std::string& name, ::EVP_PKEY* key, std::initializer_list<Extension> extensions,
-                   int days) const -> Certificate {
+  auto certificate(const std::string& name, ::EVP_PKEY* key, const std::vector<Extension>& extensions, long to_days,
+                   long from_days = -2) const -> Certificate {
     Certificate made{::X509_new()};
     must(made && key_ && key != nullptr);
     must(::X509_set_version(made.get(), 2) == 1);
     static long serial = 1;
     must(::ASN1_INTEGER_set(::X509_get_serialNumber(made.get()), ++serial) == 1);
     constexpr long day = 86400;
-    must(::X509_gmtime_adj(::X509_getm_notBefore(made.get()), -2 * day) != nullptr);
-    must(::X509_gmtime_adj(::X509_getm_notAfter(made.get()), days * day) != nullptr);
+    must(::X509_gmtime_adj(::X509_getm_notBefore(made.get()), from_days * day) != nullptr);
+    must(::X509_gmtime_adj(::X509_getm_notAfter(made.get()), to_days * day) != nullptr);
     must(::X509_set_pubkey(made.get(), key) == 1);
     ::X509_NAME* const subject = ::X509_get_subject_name(made.get());
     must(::X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>(name.c_str()),

@@ -7,6 +7,7 @@
 #include "process.hpp"
 #include "supervisor.hpp"
 #include "task_environment.hpp"
+#include "tls_directory.hpp"
 
 #include <unistd.h>
 
@@ -14,7 +15,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace tools {
 
@@ -39,12 +43,19 @@ auto launch(const LaunchOptions& options) -> int {
   }
 
   const distrib::ClusterSpec cluster = local_cluster(options.ps, options.workers);
+  std::optional<LocalCertificates> certificates;
+  if (options.tls) certificates.emplace();
   std::vector<distrib::TaskId> tasks = tasks_of(cluster);
   if (options.evaluator) tasks.push_back({"evaluator", 0});  // no other task talks to it, so it is not in the cluster
   std::vector<TaskCommand> commands;
   for (const distrib::TaskId& task : tasks) {
     TaskCommand command{task_name(task), options.program,
                         environment_with(::environ, "TF_CONFIG", tf_config(task, cluster))};
+    if (certificates) {
+      const std::string name = "DISTRIB_TLS_DIRECTORY=";
+      std::erase_if(command.environment, [&](const std::string& variable) { return variable.starts_with(name); });
+      command.environment.push_back(name + certificates->directory());
+    }
     command.arguments.front() = program.path;
     for (std::string& flag : task_flags(task, cluster)) command.arguments.push_back(std::move(flag));
     commands.push_back(std::move(command));
@@ -56,6 +67,7 @@ auto launch(const LaunchOptions& options) -> int {
   return run_guarded([&] {
     Supervisor supervisor{std::move(commands), options.rules, coloured};
     supervisor.say(hosts);
+    if (certificates) supervisor.say("certificates: " + certificates->directory());
     return supervisor.run();
   });
 }

@@ -13,6 +13,7 @@ struct LaunchOptions {
   std::size_t ps = 1;
   std::size_t workers = 1;
   bool evaluator = false;  ///< Start a task evaluator, too.
+  bool tls = false;        ///< Make certificates, and tell the tasks where they are (DISTRIB_TLS_DIRECTORY).
   LaunchRules rules;
   std::vector<std::string> program;  ///< PROGRAM and its arguments.
 };

@@ -43,6 +43,9 @@ int main(int argc, char** argv) try {
   launch->add_option("--ps", options.ps, "Number of parameter servers")->required()->check(tasks);
   launch->add_option("--workers", options.workers, "Number of workers")->required()->check(tasks);
   launch->add_flag("--evaluator", options.evaluator, "Also start an evaluator, which measures the checkpoints");
+  launch->add_flag("--tls", options.tls,
+                   "Make certificates for this run, by the program openssl; the tasks find them by\n"
+                   "DISTRIB_TLS_DIRECTORY and use TLS, or end with code 65 if they cannot");
   CLI::Option* restart = launch->add_flag("--restart", options.rules.restart,
                                           "Restart a task that was killed by a signal, or ended with code 1 or a "
                                           "shell's code for a signal (129 to 192)");
@@ -90,6 +93,9 @@ int main(int argc, char** argv) try {
       ->check(CLI::Range(0.001, 86'400.0).description(""))
       ->capture_default_str();
   status->add_option("--secret", asked.secret_file, "File with the shared secret of the cluster, if it has one");
+  status->add_option("--tls", asked.tls,
+                     "Directory with tls.crt, tls.key and ca.crt, for a cluster with TLS; otherwise that of\n"
+                     "DISTRIB_TLS_DIRECTORY, if it is set");
 
   tools::TraceOptions traces;
   CLI::App* trace = app.add_subcommand("trace", "Works on the traces that the hook Profiler writes.");

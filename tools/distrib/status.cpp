@@ -3,6 +3,7 @@
 
 #include "report.hpp"
 #include "status_text.hpp"
+#include "tls_directory.hpp"
 
 #include <distrib/ps/worker/ask_status.hpp>
 
@@ -39,6 +40,7 @@ auto status(const StatusOptions& options) -> int try {
   const distrib::Address server = distrib::Address::parse(options.server);
   distrib::AskOptions how;
   how.within = std::chrono::milliseconds{static_cast<std::int64_t>(options.within * 1000)};
+  how.tls = tls_of(options.tls);
   if (!options.secret_file.empty()) how.secret = distrib::SharedSecret::from_file(options.secret_file);
   Shards before;
   while (true) {

@@ -12,6 +12,7 @@ struct StatusOptions {
   bool watch = false;       ///< Print the status again every second, with rates.
   double within = 5;        ///< Seconds that each shard has to answer.
   std::string secret_file;  ///< File with the cluster's shared secret; empty: the cluster has none.
+  std::string tls;  ///< Directory with certificates; empty: that of the job to which this process belongs, if any.
 };
 
 /// Shows the status of a parameter server; with `watch` until it is interrupted or the server is gone. Returns the exit

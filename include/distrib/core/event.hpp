@@ -27,6 +27,9 @@ struct Event {
     ended,  ///< The task ends because of `peer`.
     /// Two workers of an asynchronous job compute with different libraries, versions or settings; `text` has both.
     unlike_arithmetic,
+    /// A peer was refused because of its certificate or because it does not use TLS as this task does; or changed
+    /// certificate files were not accepted, and the earlier ones stay in use; or a key file can be read by other users.
+    tls_refused,
   };
   Kind kind{};  ///< What happened.
   std::string task;  ///< The task that reports: "local", "/job:ps/task:0"; empty if the reporter does not know it.

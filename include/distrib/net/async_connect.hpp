@@ -5,8 +5,11 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connect.hpp>
 #include <distrib/net/detail/connect_operation.hpp>
+#include <distrib/net/peer_connector.hpp>
+#include <distrib/net/peer_stream.hpp>
 
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -47,6 +50,25 @@ auto async_connect(const Executor& executor, const Address& address, ConnectOpti
   using Wait = detail::ConnectWait<Made, typename Made::Socket>;
   return asio::async_compose<Token, detail::ConnectSignature<Executor>>(
       detail::ConnectOperation<Wait>{std::make_unique<Wait>(executor, address, std::move(options))}, token, executor);
+}
+
+/// The completion of `async_connect` with a `PeerSecurity`: with a stream, or with an error and no stream.
+using ConnectPeerSignature = void(std::error_code, std::optional<PeerStream>);
+
+/// Connects as a `PeerConnector` does: `auto stream = co_await async_connect(executor, address, options, security,
+/// asio::use_awaitable);` For everything else see `async_connect` without a `PeerSecurity`.
+///
+/// The stream is empty exactly if there is an error. Only a `PeerConnector` reports why a certificate was refused: a
+/// code does not contain that text.
+template <asio::completion_token_for<ConnectPeerSignature> Token>
+auto async_connect(const PeerConnector::Executor& executor, const Address& address, ConnectOptions options,
+                   PeerSecurity security, Token&& token) {
+  using Stream = std::optional<PeerStream>;
+  using Wait = detail::ConnectWait<PeerConnector, Stream, PeerSecurity>;
+  return asio::async_compose<Token, ConnectPeerSignature>(
+      detail::ConnectOperation<Wait>{
+          std::make_unique<Wait>(executor, address, std::move(options), std::move(security))},
+      token, executor);
 }
 
 }  // namespace v0

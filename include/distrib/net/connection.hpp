@@ -6,9 +6,10 @@
 #include <distrib/net/detail/at_work.hpp>
 #include <distrib/net/detail/read_scratch.hpp>
 #include <distrib/net/detail/read_some.hpp>
-#include <distrib/net/detail/stream_kinds.hpp>
 #include <distrib/net/detail/write_pieces.hpp>
+#include <distrib/net/error.hpp>
 #include <distrib/net/flag_while.hpp>
+#include <distrib/net/peer_stream.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -18,15 +19,13 @@
 #include <optional>
 #include <span>
 #include <system_error>
-#include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace distrib {
 inline namespace v0 {
 
 /// Runs a `ConnectionCore` over a connected stream: at most one read, one write and one timer at a time. All decisions
-/// are made by the core. `Stream` is a TCP socket or a layer above one, with the executor type of `asio::io_context`.
+/// are made by the core.
 ///
 /// Make it with `std::make_shared`; the first `settle()` starts it. Its handlers keep it alive until the stream is
 /// closed. After every event it calls `owner.on_activity(now)`: there the owner takes the events of the core, and may
@@ -47,13 +46,15 @@ inline namespace v0 {
 /// Threads: one at a time; once it runs, only the executor's thread.
 ///
 /// Memory: allocates none after warm-up.
-template <ConnectionCore Core, class Owner, class Stream = TcpSocket>
-class Connection : public std::enable_shared_from_this<Connection<Core, Owner, Stream>> {
+template <ConnectionCore Core, class Owner>
+class Connection : public std::enable_shared_from_this<Connection<Core, Owner>> {
  public:
+  using Executor = PeerStream::executor_type;
+
   /// Makes the core from the arguments `core`. The owner must live until `detach()`, `close()`, or the call of
   /// `on_activity` after the core's `lost`. Small writes leave at once (TCP_NODELAY).
   template <class... CoreArgs>
-  Connection(Stream stream, Owner& owner, CoreArgs&&... core)
+  Connection(PeerStream stream, Owner& owner, CoreArgs&&... core)
       : stream_{std::move(stream)},
         executor_{stream_.get_executor()},
         timer_{executor_},
@@ -61,10 +62,10 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
         core_(std::forward<CoreArgs>(core)...) {
     std::error_code ignored;
     stream_.lowest_layer().set_option(asio::ip::tcp::no_delay{true}, ignored);
-    if constexpr (direct) stream_.non_blocking(true, ignored);
+    stream_.lowest_layer().non_blocking(true, ignored);
   }
 
-  [[nodiscard]] auto get_executor() const noexcept -> typename Stream::executor_type { return executor_; }
+  [[nodiscard]] auto get_executor() const noexcept -> Executor { return executor_; }
 
   [[nodiscard]] auto lowest_layer() const noexcept -> const auto& { return stream_.lowest_layer(); }
 
@@ -119,12 +120,9 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
 
   /// Returns stream and core, to continue with them on `executor`; this connection is then closed. Must not be called
   /// while `is_writing()`.
-  [[nodiscard]] auto release(const typename Stream::executor_type& executor) -> std::pair<Stream, Core>
-    requires detail::DirectStream<Stream>
-  {
+  [[nodiscard]] auto release(const Executor& executor) -> std::pair<PeerStream, Core> {
     core_.keep();
-    const auto protocol = stream_.local_endpoint().protocol();
-    Stream released{executor, protocol, stream_.release()};
+    PeerStream released = stream_.release(executor);
     close();
     return {std::move(released), std::move(core_)};
   }
@@ -145,10 +143,6 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   static constexpr std::uint32_t taken_together = 64;
   // most reads of large data in one handler: their output leaves in one write
   static constexpr std::uint32_t most_reads = 16;
-
-  static constexpr bool direct = detail::DirectStream<Stream>;
-  struct Nothing {};
-  static constexpr bool ended = detail::EndedStream<Stream>;
 
   [[nodiscard]] auto is_finishing() const noexcept -> bool { return finish_by_ != never; }
 
@@ -187,7 +181,8 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   void lose(const std::error_code& reason) {
     Owner* const owner = owner_;
     close();
-    core_.lost(write_error_ ? write_error_ : reason);
+    // A peer that refuses this end says why before it ends the connection.
+    core_.lost(write_error_ && !detail::is_tls_refusal(reason) ? write_error_ : reason);
     owner_ = owner;
     tell_end();
   }
@@ -205,30 +200,9 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   void start_read() {
     if (reading_ || active_ || peer_ended_ || !(is_finishing() || core_.reads())) return;
     reading_ = true;
-    if constexpr (direct) {
-      stream_.async_wait(Stream::wait_read,
-                         [self = this->shared_from_this()](const std::error_code&) { self->on_readable(); });
-    } else {
-      if (buffer_.empty()) buffer_.resize(least_read_bytes);
-      if constexpr (ended)
-        if (is_finishing()) return drop_below();
-      stream_.async_read_some(detail::buffers_of(space_in(buffer_)),
-                              [self = this->shared_from_this()](const std::error_code& ec, std::size_t count) {
-                                self->on_read(ec, count);
-                              });
-    }
-  }
-
-  /// Reads and drops bytes below the stream: they need not be decrypted. Only this shows when the peer has ended the
-  /// connection: after this end has sent its TLS end, the stream itself cannot be read, and a read of it that is still
-  /// outstanding fails for that reason alone.
-  void drop_below() {
-    stream_.next_layer().async_read_some(asio::mutable_buffer{buffer_.data(), buffer_.size()},
-                                         [self = this->shared_from_this()](const std::error_code& ec, std::size_t) {
-                                           self->reading_ = false;
-                                           self->peer_ended_ = static_cast<bool>(ec);
-                                           self->settle();
-                                         });
+    auto readable = [self = this->shared_from_this()](const std::error_code&) { self->on_readable(); };
+    if (is_finishing()) stream_.lowest_layer().async_wait(PeerStream::wait_read, std::move(readable));
+    else stream_.async_wait(PeerStream::wait_read, std::move(readable));
   }
 
   void on_readable() {
@@ -238,7 +212,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
       const ReadSpace space = is_finishing() || core_.reads() ? space_in(scratch.bytes()) : ReadSpace{};
       reading_ = false;
       if (reads != 1 && !space.is_large) return settle();
-      const std::size_t count = detail::read_some(stream_, space, ec);
+      const std::size_t count = read_some(space, ec);
       if (ec == asio::error::would_block || (!ec && count == 0)) return settle();
       if (ec || is_finishing() || count < space.size() || reads == most_reads) return on_read(ec, count);
       const Instant now = Clock::now();
@@ -246,6 +220,11 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
       tell(now);
       reading_ = open_;
     }
+  }
+
+  /// What is read and dropped at the end need not be decrypted.
+  auto read_some(const ReadSpace& space, std::error_code& ec) -> std::size_t {
+    return is_finishing() ? detail::read_some(stream_.lowest_layer(), space, ec) : stream_.read_some(space, ec);
   }
 
   auto space_in(std::span<std::byte> lent) -> ReadSpace {
@@ -256,7 +235,7 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     reading_ = false;
     if (!open_) return;
     if (is_finishing()) {
-      peer_ended_ = ec && !ended;
+      peer_ended_ = static_cast<bool>(ec);
       return settle();
     }
     if (ec) return lose(ec == asio::error::eof ? std::error_code{} : detail::without_asio(ec));
@@ -278,32 +257,23 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     }
   }
 
-  /// Returns the unwritten part of the core's output, or the first pieces of that part.
-  [[nodiscard]] auto unwritten() { return detail::WritePieces{core_.output(), written_}; }
-
   void write_some() {
-    if constexpr (direct) {
-      std::error_code ec;
-      for (bool more = true; more && !ec;) {
-        const detail::WritePieces pieces = unwritten();
-        const std::size_t count =
-            pieces.is_one() ? stream_.write_some(*pieces.begin(), ec) : stream_.write_some(pieces, ec);
-        written_ += count;
-        more = count != pieces.bytes() || !pieces.is_all();
-      }
-      writing_ = ec == asio::error::would_block;
-      if (writing_)
-        return stream_.async_wait(Stream::wait_write,
-                                  [self = this->shared_from_this()](const std::error_code&) { self->on_writable(); });
-      if (ec) return on_write_error(ec);
-      core_.written(Clock::now());
-    } else {
-      writing_ = true;
-      stream_.async_write_some(unwritten(),
-                               [self = this->shared_from_this()](const std::error_code& ec, std::size_t count) {
-                                 self->on_written(ec, count);
-                               });
+    std::error_code ec;
+    for (bool more = true; more && !ec;) {
+      const detail::WritePieces pieces{core_.output(), written_};
+      const std::size_t count = stream_.write_some(pieces, ec);
+      written_ += count;
+      more = count != pieces.bytes() || !pieces.is_all();
     }
+    if (ec == asio::error::would_block) return wait_to_write();
+    if (ec) return on_write_error(ec);
+    core_.written(Clock::now());
+  }
+
+  void wait_to_write() {
+    writing_ = true;
+    stream_.async_wait(PeerStream::wait_write,
+                       [self = this->shared_from_this()](const std::error_code&) { self->on_writable(); });
   }
 
   /// Called when the system accepts more output.
@@ -311,39 +281,23 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     if (!open_) return;
     const Instant now = Clock::now();
     if (is_finishing()) finish_by_ = now + linger_;
+    writing_ = false;
+    if (ends_) {
+      end_output();
+      return settle();
+    }
     write_some();
     if (!open_) return;
     writing_ || write_error_ ? settle() : activity(now);
   }
 
-  void on_written(const std::error_code& ec, std::size_t count) {
-    if (!open_) return;
-    writing_ = false;
-    if (ec) {
-      on_write_error(ec);
-      if (open_ && is_broken()) lose({});
-      return;
-    }
-    written_ += count;
-    const Instant now = Clock::now();
-    if (is_finishing()) finish_by_ = now + linger_;
-    if (unwritten().bytes() != 0) return write_some();
-    core_.written(now);
-    activity(now);
-  }
-
   /// Tells the peer that nothing follows, after all output was written.
   void end_output() {
-    if constexpr (ended) {
-      writing_ = true;
-      stream_.async_end([self = this->shared_from_this()](const std::error_code&) {
-        self->writing_ = false;
-        if (self->open_) self->shut_down(asio::socket_base::shutdown_send);
-        self->settle();
-      });
-    } else {
-      shut_down(asio::socket_base::shutdown_send);
-    }
+    std::error_code ec;
+    stream_.end(ec);
+    ends_ = ec == asio::error::would_block;
+    if (ends_) return wait_to_write();
+    shut_down(asio::socket_base::shutdown_send);
   }
 
   void on_write_error(const std::error_code& ec) {
@@ -380,8 +334,8 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
     activity(now);
   }
 
-  Stream stream_;
-  typename Stream::executor_type executor_;
+  PeerStream stream_;
+  Executor executor_;
   detail::SteadyTimer timer_;
   Owner* owner_;
   Core core_;
@@ -389,7 +343,6 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   Instant finish_by_ = never;  // when to close at the latest; not `never`: the core is finished
   Instant armed_ = never;  // the time for which `timer_` is set
   std::size_t written_ = 0;  // bytes of the core's output that are written
-  [[no_unique_address]] std::conditional_t<direct, Nothing, std::vector<std::byte>> buffer_;  // lent to the core
   // Small members together: there may be many thousands of connections.
   Linger linger_{5'000};
   std::uint32_t taken_ = 0;  // events taken by the owner in this event
@@ -399,7 +352,8 @@ class Connection : public std::enable_shared_from_this<Connection<Core, Owner, S
   bool is_alone_ = false;  // no other connection was at work on this thread since the last event of this one
   bool interrupted_ = false;  // the owner threw: it may not have taken all events
   bool reading_ = false;  // a read is outstanding
-  bool writing_ = false;  // a write is outstanding
+  bool writing_ = false;  // output, or the end, waits until the system accepts more
+  bool ends_ = false;  // the end of the secure layer is not written yet
   bool peer_ended_ = false;  // while finishing: nothing more to read
   bool shut_down_ = false;  // nothing more to write
 };

@@ -23,10 +23,18 @@ enum class net_errc {
   /// The file contains no certificate, key or authority in PEM, or the key does not belong to the certificate. Check
   /// that file.
   bad_tls_file,
-  /// A certificate is missing, expired, or belongs to another authority or host. Check the files of both ends.
+  /// The certificate of the peer is missing, expired, not for this use, or belongs to another authority or host. Or the
+  /// own certificate is so. The place of the error says which; check the files of both ends.
   untrusted,
-  /// The peer does not use TLS, or it ended the connection in the handshake. Use TLS on both ends, or on none.
+  /// One end uses TLS 1.3 and the other does not. Use TLS on both ends, or on none.
   no_tls,
+  /// The peer does not accept the certificate of this end. The message of the peer says why.
+  own_certificate_refused,
+  /// The peer ended the connection in the TLS handshake and did not say why. Try again; see what the peer reports.
+  broken_handshake,
+  /// The connection ended without TLS's own end: the last bytes may be missing. The peer was killed, or the connection
+  /// was cut; see what the peer reports.
+  truncated,
 };
 
 namespace detail {
@@ -46,13 +54,25 @@ inline constexpr ErrorText net_texts[] = {
      "no usable certificate, key or authority in PEM, or the key does not belong to the certificate: check that file"},
     {net_errc::untrusted, failure::mismatch,
      "a certificate was not accepted: check the certificate files of both ends"},
-    {net_errc::no_tls, failure::mismatch, "the TLS handshake failed: use TLS on both ends, or on none"},
+    {net_errc::no_tls, failure::mismatch,
+     "one end uses TLS 1.3 and the other does not: use TLS on both ends, or on none"},
+    {net_errc::own_certificate_refused, failure::mismatch,
+     "the peer does not accept this end's certificate: the peer reports why"},
+    {net_errc::broken_handshake, failure::unavailable,
+     "the peer ended the connection in the TLS handshake: see what it reports"},
+    {net_errc::truncated, failure::unavailable, "the connection was cut: it ended without TLS's own end"},
 };
 
 /// Category "distrib.net".
 [[nodiscard]] inline auto net_category() noexcept -> const std::error_category& {
   static const TableCategory category{"distrib.net", net_texts};
   return category;
+}
+
+/// True if one end refuses the other because of its certificate, or because only one of them uses TLS. Another attempt
+/// would end in the same way.
+[[nodiscard]] inline auto is_tls_refusal(const std::error_code& code) noexcept -> bool {
+  return code.category() == net_category() && code == failure::mismatch;
 }
 
 }  // namespace detail

@@ -6,7 +6,11 @@
 #error "distrib: <distrib/net/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif
 
+#include <distrib/net/detail/impl/peer_handshake.ipp>
 #include <distrib/net/impl/address.ipp>
 #include <distrib/net/impl/io_pool.ipp>
 #include <distrib/net/impl/page_core.ipp>
+#include <distrib/net/impl/peer_connector.ipp>
+#include <distrib/net/impl/peer_listener.ipp>
 #include <distrib/net/impl/signals.ipp>
+#include <distrib/net/impl/transport.ipp>

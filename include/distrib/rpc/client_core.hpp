@@ -5,6 +5,8 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/net/connection_core.hpp>
+#include <distrib/net/error.hpp>
+#include <distrib/net/transport.hpp>
 #include <distrib/rpc/client_event.hpp>
 #include <distrib/rpc/client_options.hpp>
 #include <distrib/rpc/detail/call_slots.hpp>
@@ -48,8 +50,10 @@ inline namespace v0 {
 class ClientCore {
  public:
   /// Starts by queueing the greeting. `nonce`: drawn for this connection by `draw_nonce`; needed only with a secret.
+  /// `binding`: of the connection, if it is secure.
   /// Throws `rpc_errc::unauthorized` for a secret without a nonce.
-  DISTRIB_DECL ClientCore(const RpcClientOptions& options, Instant now, const Nonce& nonce = {});
+  DISTRIB_DECL ClientCore(const RpcClientOptions& options, Instant now, const Nonce& nonce = {},
+                          const ChannelBinding& binding = {});
 
   /// Starts a call and returns its id. The low half of the id is a slot number, which differs between all calls that
   /// are not over. Never fails directly: a call that cannot be sent ends by a `failed` event, with `closed`,
@@ -93,7 +97,7 @@ class ClientCore {
 
   /// Ends the connection: every call fails with `reason`. Two exceptions: a call that the server will not start,
   /// according to its goodbye, fails with `closed`; a call whose request had not begun to be written fails with
-  /// `not_sent`, unless the reason is `unauthorized` or `closed`. Only the first reason counts.
+  /// `not_sent`, unless the reason is `closed`, `unauthorized`, or a refusal by TLS. Only the first reason counts.
   void give_up(Error reason) {
     if (reason_) return;
     reason_ = std::move(reason);
@@ -121,7 +125,9 @@ class ClientCore {
   }
   [[nodiscard]] DISTRIB_DECL auto wake() const -> std::optional<Instant>;
   DISTRIB_DECL void woken(Instant now);
+  /// Before the greeting the reason of a peer that refuses this end keeps its code: connecting again would not help.
   void lost(const std::error_code& reason) {
+    if (!greeted_ && detail::is_tls_refusal(reason)) return give_up({reason, {}});
     give_up({rpc_errc::lost, reason ? reason.message() : "closed by the peer"});
   }
   /// True if a part of a frame has arrived, and the rest has not.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/net/transport.hpp>
 #include <distrib/rpc/error_categories.hpp>
 #include <distrib/rpc/frame_limits.hpp>
 #include <distrib/rpc/greeting.hpp>
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace distrib {
 inline namespace v0 {
@@ -34,6 +36,9 @@ struct RpcClientOptions {
   ErrorCategories categories;
   /// If set, calls are sent only after the server has proved that it has the same secret.
   SharedSecret secret;
+  /// Makes the connection secure: `Tls::from_files` of `net/tls/tls.hpp`. Null: it is plain. A client that gets a
+  /// connected stream refuses a plain one if this is set.
+  std::shared_ptr<const Transport> transport = {};
 };
 
 }  // namespace v0

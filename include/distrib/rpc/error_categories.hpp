@@ -7,7 +7,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The categories in which errors of a peer are looked up by name, besides "distrib.rpc".
+/// The categories in which errors of a peer are looked up by name, besides "distrib.rpc" and "distrib.net".
 using ErrorCategories = std::span<const std::error_category* const>;
 
 }  // namespace v0

@@ -71,6 +71,12 @@ class FrameQueue {
     }
   }
 
+  /// Adds bytes that are no frame: an answer in another protocol.
+  void add_bytes(ByteView bytes) {
+    waits_ = false;
+    put(next_.extend(bytes.size()), bytes);
+  }
+
   /// Returns the bytes to write next, in order; empty: nothing. The result stays unchanged until `written` is called.
   [[nodiscard]] auto output() -> const std::vector<FrameBody>& {
     if (writing_.size() == 0 && next_.size() != 0 && !waits_) {

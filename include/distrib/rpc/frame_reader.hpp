@@ -146,6 +146,9 @@ class FrameReader {
     return !here_.empty() || (state_ == State::head && filled_ == large_head_bytes());
   }
 
+  /// Returns the received bytes that `next` has not used: after an error those that are wrong, and what follows them.
+  [[nodiscard]] auto rest() const noexcept -> ByteView { return here_; }
+
   /// True if memory is kept for further bodies; `release_memory` frees it.
   [[nodiscard]] auto keeps_memory() const noexcept -> bool { return memory_.keeps(); }
   void release_memory() noexcept { memory_.release(); }

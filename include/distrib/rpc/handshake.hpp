@@ -4,6 +4,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/protowire.hpp>
+#include <distrib/net/transport.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/frame_limits.hpp>
@@ -38,9 +39,11 @@ inline void check_nonce(const SharedSecret& secret, const Nonce& nonce) {
 /// Threads: one at a time.
 class ClientHandshake {
  public:
-  /// `greeting`: the limits and the service that the client wants. `secret`: empty for none. Throws
+  /// `greeting`: the limits and the service that the client wants. `secret`: empty for none. `binding`: of the
+  /// connection; both ends prove the secret for it too, so that nothing can stand between them. Throws
   /// `rpc_errc::unauthorized` for a secret without a nonce.
-  ClientHandshake(Greeting greeting, SharedSecret secret, const Nonce& nonce) : secret_{std::move(secret)} {
+  ClientHandshake(Greeting greeting, SharedSecret secret, const Nonce& nonce, const ChannelBinding& binding = {})
+      : secret_{std::move(secret)}, binding_{binding} {
     detail::check_nonce(secret_, nonce);
     if (secret_) greeting.nonce = nonce;
     head_ = greeting.encode();
@@ -67,6 +70,7 @@ class ClientHandshake {
   DISTRIB_DECL auto check(const Frame& frame, Greeting& server, WireWriter& answer) const -> Error;
 
   SharedSecret secret_;
+  ChannelBinding binding_;
   std::vector<std::byte> head_;
   FrameQueue queue_;
 };
@@ -76,10 +80,11 @@ class ClientHandshake {
 /// Threads: one at a time.
 class ServerHandshake {
  public:
-  /// `greeting`: the limits of the server. `services`: the number of services. `secret`: empty for none. Throws
-  /// `rpc_errc::unauthorized` for a secret without a nonce.
-  ServerHandshake(const Greeting& greeting, std::uint32_t services, SharedSecret secret, const Nonce& nonce)
-      : greeting_{greeting}, services_{services}, secret_{std::move(secret)} {
+  /// `greeting`: the limits of the server. `services`: the number of services. `secret`: empty for none. `binding`: as
+  /// for a client. Throws `rpc_errc::unauthorized` for a secret without a nonce.
+  ServerHandshake(const Greeting& greeting, std::uint32_t services, SharedSecret secret, const Nonce& nonce,
+                  const ChannelBinding& binding = {})
+      : greeting_{greeting}, services_{services}, secret_{std::move(secret)}, binding_{binding} {
     detail::check_nonce(secret_, nonce);
     if (secret_) greeting_.nonce = nonce;
   }
@@ -112,6 +117,7 @@ class ServerHandshake {
   std::uint32_t service_ = 0;
   FrameLimits limits_;
   SharedSecret secret_;
+  ChannelBinding binding_;
   std::optional<Sha256Digest> expected_;  // the client's proof; set while it is awaited
   bool over_ = false;
 };

@@ -6,7 +6,10 @@
 #include <distrib/core/protowire.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection.hpp>
+#include <distrib/net/error.hpp>
 #include <distrib/net/flag_while.hpp>
+#include <distrib/net/peer_stream.hpp>
+#include <distrib/net/transport.hpp>
 #include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/client_stream.hpp>
@@ -60,7 +63,7 @@ struct CallOptions {
       : within{time}, metadata{std::move(text)}, error_text{say} {}
 };
 
-/// Calls the methods of a server over one connection, which `async_connect` or a `Connector` has made.
+/// Calls the methods of a server over one connection, which `async_connect`, a `Connector` or a `PeerConnector` has made.
 ///
 /// Every call completes exactly once, on the executor, never inside `async_call`: with the answer, the server's error,
 /// or an `rpc_errc`. If the client is destroyed, its calls complete with `rpc_errc::lost` or `not_sent`. After the
@@ -69,9 +72,9 @@ struct CallOptions {
 /// Threads: one at a time; while the executor runs, only its thread. Must be destroyed before the executor's context.
 /// Trap: a coroutine that owns the client and waits for one of its calls is kept alive by that call; let it end before
 /// the context is destroyed.
-template <class Stream, CallObserver Observes = const detail::NoCallObserver> class BasicRpcClient {
+template <CallObserver Observes = const detail::NoCallObserver> class BasicRpcClient {
  public:
-  using Executor = typename Stream::executor_type;
+  using Executor = PeerStream::executor_type;
 
   /// Makes a client of a connected stream, and sends the greeting.
   ///
@@ -79,12 +82,17 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
   /// is destroyed. The error is empty if the connection ended as planned, after `drain`. `available(true)` is called
   /// when the server has answered the greeting, `available(false)` when no more calls are accepted: the server has sent
   /// a goodbye, or `drain` was called. Both may destroy the client. `observer` must outlive the client.
-  explicit BasicRpcClient(Stream stream, const RpcClientOptions& options = {},
+  ///
+  /// Throws `net_errc::no_tls` if the options have a transport and the stream is plain.
+  explicit BasicRpcClient(PeerStream stream, const RpcClientOptions& options = {},
                           std::function<void(const Error&)> closed = {}, std::function<void(bool)> available = {},
                           Observes& observer = detail::no_call_observer)
       : state_{std::make_shared<State>(stream, std::move(closed), std::move(available), observer)} {
-    state_->connection = std::make_shared<Connection<ClientCore, State, Stream>>(
-        std::move(stream), *state_, options, std::chrono::steady_clock::now(), draw_nonce());
+    if (options.transport && !stream.is_secure())
+      throw_error(net_errc::no_tls, "a client with a transport got a plain stream");
+    const ChannelBinding binding = stream.binding();
+    state_->connection = std::make_shared<Connection<ClientCore, State>>(
+        std::move(stream), *state_, options, std::chrono::steady_clock::now(), draw_nonce(), binding);
     state_->connection->settle();
   }
   BasicRpcClient(BasicRpcClient&&) noexcept = default;
@@ -154,13 +162,13 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
   }
 
  private:
-  template <class, CallObserver, class> friend class BasicRpcClientPool;
+  template <CallObserver> friend class BasicRpcClientPool;
 
   using Waiter = detail::CallWaiter<Executor>;
   static constexpr std::uint32_t waiters_together = 16;
 
   struct State : std::enable_shared_from_this<State> {
-    State(Stream& stream, std::function<void(const Error&)> at_end, std::function<void(bool)> at_change,
+    State(PeerStream& stream, std::function<void(const Error&)> at_end, std::function<void(bool)> at_change,
           Observes& observer)
         : executor{stream.get_executor()},
           closed{std::move(at_end)},
@@ -345,7 +353,7 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
     Executor executor;
     std::function<void(const Error&)> closed;
     std::function<void(bool)> available;
-    std::shared_ptr<Connection<ClientCore, State, Stream>> connection;
+    std::shared_ptr<Connection<ClientCore, State>> connection;
     std::vector<std::unique_ptr<Waiter[]>> waiters;  // by slot; in blocks, so that a waiter never moves
     std::vector<std::shared_ptr<detail::ClientCallSink>> sinks;  // by slot; of calls that stream or want chunks
     std::map<std::uint64_t, std::string*> error_texts;  // by call; of calls with `CallOptions::error_text`
@@ -361,8 +369,8 @@ template <class Stream, CallObserver Observes = const detail::NoCallObserver> cl
   std::shared_ptr<State> state_;
 };
 
-/// A client over TCP.
-using RpcClient = BasicRpcClient<TcpSocket>;
+/// A client without an observer of calls.
+using RpcClient = BasicRpcClient<>;
 
 }  // namespace v0
 }  // namespace distrib

@@ -5,9 +5,9 @@
 #include <distrib/core/event.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
-#include <distrib/net/connect.hpp>
 #include <distrib/net/error.hpp>
 #include <distrib/net/instant.hpp>
+#include <distrib/net/peer_stream.hpp>
 #include <distrib/rpc/backoff.hpp>
 #include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/detail/call_attempts.hpp>
@@ -25,12 +25,10 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
-#include <type_traits>
 #include <utility>
 
 namespace distrib {
@@ -77,38 +75,23 @@ struct RpcClientPoolOptions {
 /// `lost` or `silent` may have been carried out. If a later attempt was not, the call fails with the code of the
 /// earlier one: so `not_sent` and `closed` mean that the call was not carried out at all.
 ///
-/// Connections are TCP, or of the type that another `ConnectorType` makes: `BasicRpcClientPool{executor, address,
-/// options, TlsConnect{context}}` speaks TLS (`net/tls/tls_connect.hpp`); the handshake is part of each attempt. The
-/// host name is resolved again for each attempt. When the server sends a goodbye, a new connection is opened, and the
+/// Connections are plain, or secure by `RpcClientOptions::transport`; the handshake is part of each attempt. The host
+/// name is resolved again for each attempt. When the server sends a goodbye, a new connection is opened, and the
 /// old one is closed when its calls in flight have ended.
 ///
 /// Memory: one allocation per call. The request is kept until the answer arrives or the last allowed attempt is sent.
 ///
 /// Threads: one at a time; while the executor runs, only its thread. Must be destroyed before the executor's context,
 /// and keeps that context's `run()` busy until then.
-template <class ExecutorType, CallObserver Observes = const detail::NoCallObserver,
-          class ConnectorType = BasicConnector<ExecutorType>>
-class BasicRpcClientPool {
-  static_assert(std::is_same_v<ExecutorType, typename ConnectorType::Executor>,
-                "distrib: a pool and its connector need the same executor type; for TlsConnect it is an io_context's");
-
+template <CallObserver Observes = const detail::NoCallObserver> class BasicRpcClientPool {
  public:
-  using Executor = ExecutorType;
+  using Executor = PeerStream::executor_type;
 
   /// Starts to connect. Throws `net_errc::bad_address` for port 0. `observer` must outlive the pool; it sees each
   /// attempt of a repeated call as a call.
   BasicRpcClientPool(const Executor& executor, const Address& address, RpcClientPoolOptions options = {},
                      Observes& observer = detail::no_call_observer)
       : state_{std::make_shared<State>(executor, address, std::move(options), observer)} {
-    state_->begin();
-  }
-  /// Starts to connect with a connector of another type. `how`: what that connector needs beside the address; copied
-  /// for each attempt. Throws the errors of that connector's constructor.
-  template <class How>
-    requires std::is_same_v<typename How::Connector, ConnectorType>
-  BasicRpcClientPool(const Executor& executor, const Address& address, RpcClientPoolOptions options, How how,
-                     Observes& observer = detail::no_call_observer)
-      : state_{std::make_shared<State>(executor, address, std::move(options), observer, std::move(how))} {
     state_->begin();
   }
   BasicRpcClientPool(BasicRpcClientPool&&) noexcept = default;
@@ -151,8 +134,7 @@ class BasicRpcClientPool {
   static constexpr Instant never = Instant::max();
 
   struct State;
-  using Connected = typename ConnectorType::Connected;
-  using Kept = detail::KeptClient<ConnectorType, State, Observes>;
+  using Kept = detail::KeptClient<State, Observes>;
   using Client = typename Kept::Client;
 
   /// The part of a call that does not depend on its method.
@@ -212,15 +194,11 @@ class BasicRpcClientPool {
 
   /// Lives until the pool is destroyed and the last of its handlers and calls has ended.
   struct State : std::enable_shared_from_this<State> {
-    template <class... How>
-    State(const Executor& given, const Address& to, RpcClientPoolOptions told, Observes& of_calls, How... how)
+    State(const Executor& given, const Address& to, RpcClientPoolOptions told, Observes& of_calls)
         : executor{given},
           address{to},
           options{std::move(told)},
           observer{of_calls},
-          connector{[given, to, how...](ConnectOptions of_try, Connected connected) {
-            return std::make_unique<ConnectorType>(given, to, std::move(of_try), std::move(connected), how...);
-          }},
           retry{options.retry},
           timer{given} {
       const auto seed = options.seed.value_or(static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()));
@@ -381,13 +359,12 @@ class BasicRpcClientPool {
     const Address address;
     const RpcClientPoolOptions options;
     Observes& observer;
-    const std::function<std::unique_ptr<ConnectorType>(ConnectOptions, Connected)> connector;
     RetryPolicy retry;
     std::deque<Kept> kept;  // a deque, because the elements must not move
     std::deque<std::shared_ptr<Call>> waiting;
     std::error_code last_failure;  // of the last attempt to connect; empty if a connection was made since
     bool over = false;  // the pool was destroyed
-    detail::BasicSteadyTimer<Executor> timer;
+    detail::SteadyTimer timer;
     Instant first_waits_until = never;  // no waiting call ends earlier
     Instant armed = never;  // the time for which `timer` is set
   };
@@ -395,20 +372,8 @@ class BasicRpcClientPool {
   std::shared_ptr<State> state_;
 };
 
-template <class Executor>
-BasicRpcClientPool(const Executor&, const Address&, RpcClientPoolOptions = {}) -> BasicRpcClientPool<Executor>;
-template <class Executor, CallObserver Observes>
-BasicRpcClientPool(const Executor&, const Address&, RpcClientPoolOptions, Observes&)
-    -> BasicRpcClientPool<Executor, Observes>;
-template <class Executor, class How>
-BasicRpcClientPool(const Executor&, const Address&, RpcClientPoolOptions, How)
-    -> BasicRpcClientPool<Executor, const detail::NoCallObserver, typename How::Connector>;
-template <class Executor, class How, CallObserver Observes>
-BasicRpcClientPool(const Executor&, const Address&, RpcClientPoolOptions, How, Observes&)
-    -> BasicRpcClientPool<Executor, Observes, typename How::Connector>;
-
-/// A pool over TCP, on an `io_context`.
-using RpcClientPool = BasicRpcClientPool<asio::io_context::executor_type>;
+/// A pool without an observer of calls.
+using RpcClientPool = BasicRpcClientPool<>;
 
 }  // namespace v0
 }  // namespace distrib

@@ -5,9 +5,11 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/instant.hpp>
 #include <distrib/net/io_pool.hpp>
-#include <distrib/net/listener.hpp>
+#include <distrib/net/peer_listener.hpp>
+#include <distrib/net/peer_stream.hpp>
 #include <distrib/net/run_on.hpp>
 #include <distrib/rpc/call_observer.hpp>
+#include <distrib/rpc/detail/listener_options.hpp>
 #include <distrib/rpc/detail/session_set.hpp>
 #include <distrib/rpc/server_options.hpp>
 
@@ -40,7 +42,7 @@ inline namespace v0 {
 template <class RouterType, CallObserver Observes = const detail::NoCallObserver> class RpcPoolServer {
  public:
   /// Starts to listen; port 0: a free port. Calls `make_router(thread)` for each thread. The number of services is the
-  /// number of threads, or `options.services` if that is larger. Throws the errors of `Listener`.
+  /// number of threads, or `options.services` if that is larger. Throws the errors of `PeerListener`.
   template <class MakeRouter>
     requires std::is_invocable_r_v<RouterType, MakeRouter&, std::size_t>
   RpcPoolServer(IoPool& pool, const Address& address, MakeRouter make_router, RpcServerOptions options = {})
@@ -61,7 +63,7 @@ template <class RouterType, CallObserver Observes = const detail::NoCallObserver
     for (std::size_t thread = 0; thread < threads; ++thread)
       threads_.push_back(
           std::make_unique<PerThread>(pool.executor(thread), threads_, make_router(thread), options, observer(thread)));
-    port_ = threads_.front()->listen(address);
+    port_ = threads_.front()->listen(address, detail::listener_options(options));
   }
   RpcPoolServer(const RpcPoolServer&) = delete;
   auto operator=(const RpcPoolServer&) -> RpcPoolServer& = delete;
@@ -92,8 +94,8 @@ template <class RouterType, CallObserver Observes = const detail::NoCallObserver
 
   /// The part of the server on one thread. Only the server owns it, and its destructor waits for everything that was
   /// posted to it.
-  struct PerThread final : detail::SessionSet<RouterType, TcpSocket, Observes> {
-    using Sessions = detail::SessionSet<RouterType, TcpSocket, Observes>;
+  struct PerThread final : detail::SessionSet<RouterType, Observes> {
+    using Sessions = detail::SessionSet<RouterType, Observes>;
     using typename Sessions::Held;
 
     PerThread(const IoPool::Executor& on, const AllThreads& threads, RouterType router, const RpcServerOptions& options,
@@ -101,8 +103,8 @@ template <class RouterType, CallObserver Observes = const detail::NoCallObserver
         : Sessions{std::move(router), options, observer}, executor{on}, all{threads} {}
 
     /// Starts to listen; only on the first thread, which greets for all. Returns the port.
-    auto listen(const Address& address) -> std::uint16_t {
-      listener.emplace(executor, address, [this](TcpSocket socket) { this->add(std::move(socket)); });
+    auto listen(const Address& address, PeerListenerOptions how) -> std::uint16_t {
+      listener.emplace(executor, address, [this](PeerStream stream) { this->add(std::move(stream)); }, std::move(how));
       return listener->port();
     }
 
@@ -142,7 +144,7 @@ template <class RouterType, CallObserver Observes = const detail::NoCallObserver
 
     IoPool::Executor executor;
     const AllThreads& all;
-    std::optional<Listener> listener;
+    std::optional<PeerListener> listener;
     std::optional<Instant> drains_by;
   };
 

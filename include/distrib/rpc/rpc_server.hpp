@@ -3,7 +3,9 @@
 
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
-#include <distrib/net/listener.hpp>
+#include <distrib/net/peer_listener.hpp>
+#include <distrib/net/peer_stream.hpp>
+#include <distrib/rpc/detail/listener_options.hpp>
 #include <distrib/rpc/detail/session_set.hpp>
 #include <distrib/rpc/server_options.hpp>
 #include <distrib/rpc/server_session.hpp>
@@ -12,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 #include <utility>
 
 namespace distrib {
@@ -30,33 +31,25 @@ inline namespace v0 {
 /// `happened(connection, event)`, it gets all other events (greetings, cancelled calls, credits); if it has
 /// `closed(connection)`, that is called at the end of each connection, but not when the server is destroyed.
 ///
-/// Connections are TCP, or of the type that another `ListenerType` makes: `RpcServer{executor, address, router,
-/// options, TlsAccept{context}}` speaks TLS (`net/tls/tls_listener.hpp`), and its handlers get a
-/// `BasicServerSession<TlsStream>`.
+/// Connections are plain, or secure by `RpcServerOptions::transport`.
 ///
 /// An address without a host listens on this machine only. {"*", port} listens on every interface: every process that
 /// can reach the port may call, unless the options have a secret.
 ///
 /// Threads: one at a time; while the executor runs, only its thread. Must be destroyed before the executor's context,
 /// and keeps that context's `run()` busy until it is drained or destroyed.
-template <class RouterType, class ListenerType = Listener, CallObserver Observes = const detail::NoCallObserver>
-class RpcServer {
+template <class RouterType, CallObserver Observes = const detail::NoCallObserver> class RpcServer {
  public:
   using Executor = asio::io_context::executor_type;
-  using Session = BasicServerSession<typename ListenerType::Socket, Observes>;
+  using Session = BasicServerSession<Observes>;
   using Connection = std::shared_ptr<Session>;  ///< The type that handlers get; by default `ServerConnection`.
 
   /// Starts to listen; port 0: a free port. Throws the errors of the listener. `observer` must outlive the server.
   RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options = {},
             Observes& observer = detail::no_call_observer)
-      : sessions_{std::move(router), options, observer}, listener_{executor, address, adding()} {}
-  /// Starts to listen with a listener of another type. `how`: what that listener needs beside the address. Throws the
-  /// errors of that listener.
-  template <class How>
-    requires std::is_same_v<typename How::Listener, ListenerType>
-  RpcServer(const Executor& executor, const Address& address, RouterType router, const RpcServerOptions& options,
-            How how, Observes& observer = detail::no_call_observer)
-      : sessions_{std::move(router), options, observer}, listener_{executor, address, adding(), std::move(how)} {}
+      : sessions_{std::move(router), options, observer},
+        listener_{executor, address, [this](PeerStream stream) { sessions_.add(std::move(stream)); },
+                  detail::listener_options(options)} {}
   RpcServer(const RpcServer&) = delete;
   auto operator=(const RpcServer&) -> RpcServer& = delete;
 
@@ -80,14 +73,8 @@ class RpcServer {
   }
 
  private:
-  using Stream = typename ListenerType::Socket;
-
-  auto adding() {
-    return [this](Stream stream) { sessions_.add(std::move(stream)); };
-  }
-
-  detail::SessionSet<RouterType, Stream, Observes> sessions_;
-  ListenerType listener_;
+  detail::SessionSet<RouterType, Observes> sessions_;
+  PeerListener listener_;
 };
 
 template <class RouterType>
@@ -95,13 +82,7 @@ RpcServer(const asio::io_context::executor_type&, const Address&, RouterType, co
     -> RpcServer<RouterType>;
 template <class RouterType, CallObserver Observes>
 RpcServer(const asio::io_context::executor_type&, const Address&, RouterType, const RpcServerOptions&, Observes&)
-    -> RpcServer<RouterType, Listener, Observes>;
-template <class RouterType, class How>
-RpcServer(const asio::io_context::executor_type&, const Address&, RouterType, const RpcServerOptions&, How)
-    -> RpcServer<RouterType, typename How::Listener>;
-template <class RouterType, class How, CallObserver Observes>
-RpcServer(const asio::io_context::executor_type&, const Address&, RouterType, const RpcServerOptions&, How, Observes&)
-    -> RpcServer<RouterType, typename How::Listener, Observes>;
+    -> RpcServer<RouterType, Observes>;
 
 }  // namespace v0
 }  // namespace distrib

@@ -5,6 +5,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/net/connection_core.hpp>
+#include <distrib/net/transport.hpp>
 #include <distrib/rpc/detail/frame_progress.hpp>
 #include <distrib/rpc/detail/server_calls.hpp>
 #include <distrib/rpc/error.hpp>
@@ -48,11 +49,13 @@ inline namespace v0 {
 class ServerCore {
  public:
   /// Waits for the client's greeting. `nonce`: drawn for this connection by `draw_nonce`; needed only with a secret.
+  /// `binding`: of the connection, if it is secure.
   /// Throws `rpc_errc::unauthorized` for a secret without a nonce.
-  DISTRIB_DECL ServerCore(std::shared_ptr<ServerBudget> budget, Instant now, const Nonce& nonce = {});
+  DISTRIB_DECL ServerCore(std::shared_ptr<ServerBudget> budget, Instant now, const Nonce& nonce = {},
+                          const ChannelBinding& binding = {});
   /// Makes the only connection of a server: with a budget of its own.
-  ServerCore(const RpcServerOptions& options, Instant now, const Nonce& nonce = {})
-      : ServerCore{std::shared_ptr<ServerBudget>{new ServerBudget{options}}, now, nonce} {}
+  ServerCore(const RpcServerOptions& options, Instant now, const Nonce& nonce = {}, const ChannelBinding& binding = {})
+      : ServerCore{std::shared_ptr<ServerBudget>{new ServerBudget{options}}, now, nonce, binding} {}
 
   /// Returns an empty writer for the head of one answer. It is the same writer each time, so its memory is reused.
   [[nodiscard]] auto writer() noexcept -> WireWriter& { return share_.writer(); }
@@ -210,6 +213,9 @@ class ServerCore {
   }
 
   DISTRIB_DECL auto take_greeting(const Frame& frame, ServerEvent& event) -> bool;
+
+  // Tells a client that speaks TLS, in TLS, that this server does not. Returns the reason of the end.
+  DISTRIB_DECL auto refuse_tls() -> std::error_code;
 
   DISTRIB_DECL auto take_request(const Frame& frame, Instant now, ServerEvent& event) -> bool;
 

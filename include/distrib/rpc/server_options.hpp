@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/error.hpp>
+#include <distrib/net/transport.hpp>
 #include <distrib/rpc/frame_limits.hpp>
 #include <distrib/rpc/shared_secret.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 
 namespace distrib {
 inline namespace v0 {
@@ -33,7 +37,8 @@ struct RpcServerOptions {
   std::size_t held_bytes = std::size_t{1} << 30;
   /// Most bytes of unwritten answers, unanswered requests and unused items together, on all connections of one thread.
   std::size_t server_bytes = std::size_t{4} << 30;
-  /// Longest time until the client's greeting, and its proof of the secret if there is one.
+  /// Longest time until the handshake of the transport, the client's greeting, and its proof of the secret if there is
+  /// one, are over, from the moment that the connection is accepted.
   std::chrono::milliseconds greeting_within{5'000};
   /// Longest time in which no bytes arrive from the client and no batch of output to it is completely written.
   std::chrono::milliseconds silent_after{60'000};
@@ -42,6 +47,14 @@ struct RpcServerOptions {
   std::chrono::milliseconds frame_within{30'000};
   /// If set, each client must prove that it has the same secret; the server proves it to the client too.
   SharedSecret secret;
+  /// Makes the connections secure: `Tls::from_files` of `net/tls/tls.hpp`. Null: they are plain. A client that speaks
+  /// otherwise is told so, and disconnected.
+  std::shared_ptr<const Transport> transport = {};
+  std::shared_ptr<const ClientRules> clients = {};  ///< With a transport: which clients are accepted.
+  std::size_t max_handshakes = 512;  ///< With a transport: most handshakes at once, see `PeerListener`.
+  /// Called on the executor for each client that was refused because of its certificate, or because one end uses a
+  /// transport and the other does not. The place is the client's address and the reason. Empty: not called.
+  std::function<void(const Error&)> refused = {};
 };
 
 }  // namespace v0

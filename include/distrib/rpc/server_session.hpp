@@ -6,6 +6,8 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/connection.hpp>
 #include <distrib/net/flag_while.hpp>
+#include <distrib/net/peer_stream.hpp>
+#include <distrib/net/transport.hpp>
 #include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/detail/observed_calls.hpp>
 #include <distrib/rpc/detail/server_call_sink.hpp>
@@ -34,9 +36,9 @@ inline namespace v0 {
 /// Handlers may keep a session alive by `ServerConnection` as long as they need.
 ///
 /// Threads: only the executor's thread.
-template <class Stream, CallObserver Observes = const detail::NoCallObserver>
-class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stream, Observes>, Stream> {
-  using Base = Connection<ServerCore, BasicServerSession, Stream>;
+template <CallObserver Observes = const detail::NoCallObserver>
+class BasicServerSession : public Connection<ServerCore, BasicServerSession<Observes>> {
+  using Base = Connection<ServerCore, BasicServerSession>;
   friend Base;
 
  public:
@@ -53,14 +55,13 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
 
   /// Makes a session for a connected stream; `start` begins to read. `observer` must live until `closed` was called, or
   /// until `close()` returns.
-  BasicServerSession(Owner& owner, Stream stream, std::shared_ptr<ServerBudget> budget,
+  BasicServerSession(Owner& owner, PeerStream stream, std::shared_ptr<ServerBudget> budget,
                      Observes& observer = detail::no_call_observer)
-      : Base{std::move(stream), *this, std::move(budget), std::chrono::steady_clock::now(), draw_nonce()},
-        owner_{&owner},
-        observed_{observer, *this} {}
+      : BasicServerSession{owner, std::move(budget), stream.begun(), stream.binding(), std::move(stream), observer} {}
 
   /// Continues with a core that another session has released.
-  BasicServerSession(Owner& owner, Stream stream, ServerCore released, Observes& observer = detail::no_call_observer)
+  BasicServerSession(Owner& owner, PeerStream stream, ServerCore released,
+                     Observes& observer = detail::no_call_observer)
       : Base{std::move(stream), *this, std::move(released)}, owner_{&owner}, observed_{observer, *this} {}
 
   /// Begins to read. Call it once.
@@ -88,7 +89,7 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
 
   /// Returns stream and core, to continue in a session on another thread; see `Connection::release`. The owner is not
   /// called any more.
-  [[nodiscard]] auto release(const typename Stream::executor_type& executor) -> std::pair<Stream, ServerCore> {
+  [[nodiscard]] auto release(const typename Base::Executor& executor) -> std::pair<PeerStream, ServerCore> {
     owner_ = nullptr;
     core().leave();
     return Base::release(executor);
@@ -168,9 +169,19 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
     answered();
   }
 
+  /// Returns why the connection has ended; empty while it has not ended, and if it ended as planned.
+  [[nodiscard]] auto reason() const noexcept -> std::error_code { return core().reason(); }
+
   std::uint32_t index = 0;  ///< The session's index in the list of its owner. For the owner only.
 
  private:
+  // The initializers of a braced list run from left to right, so `stream` is asked before it is moved from.
+  BasicServerSession(Owner& owner, std::shared_ptr<ServerBudget> budget, Instant begun, const ChannelBinding& binding,
+                     PeerStream&& stream, Observes& observer)
+      : Base{std::move(stream), *this, std::move(budget), begun, draw_nonce(), binding},
+        owner_{&owner},
+        observed_{observer, *this} {}
+
   using Base::core;
   using Base::detach;
   using Base::set_linger;
@@ -256,8 +267,8 @@ class BasicServerSession : public Connection<ServerCore, BasicServerSession<Stre
   [[no_unique_address]] std::conditional_t<is_observed, Instant, Nothing> now_{};  // the time of the last event
 };
 
-/// A session over TCP.
-using ServerSession = BasicServerSession<TcpSocket>;
+/// A session without an observer of calls.
+using ServerSession = BasicServerSession<>;
 
 /// The pointer by which handlers keep a connection alive.
 using ServerConnection = std::shared_ptr<ServerSession>;

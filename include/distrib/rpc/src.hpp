@@ -8,6 +8,7 @@
 
 #include <distrib/rpc/detail/impl/call_slots.ipp>
 #include <distrib/rpc/detail/impl/deadline_wheel.ipp>
+#include <distrib/rpc/detail/impl/listener_options.ipp>
 #include <distrib/rpc/detail/impl/run_for.ipp>
 #include <distrib/rpc/detail/impl/server_calls.ipp>
 #include <distrib/rpc/impl/backoff.ipp>

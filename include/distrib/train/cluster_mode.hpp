@@ -2,10 +2,12 @@
 #pragma once
 
 #include <distrib/net/address.hpp>
+#include <distrib/net/transport.hpp>
 #include <distrib/rpc/shared_secret.hpp>
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 
 namespace distrib {
@@ -36,6 +38,11 @@ struct ClusterMode {
   /// program that starts the tasks provides one. A task with another secret, or with none, is refused and ends with
   /// code 65.
   SharedSecret secret = {};
+  /// Encrypts all connections between the tasks, and makes each task show who it is: `Tls::of_job()` of
+  /// `net/tls/tls.hpp` if the program that starts the tasks provides certificates. Null: the connections are plain. A
+  /// task without TLS cannot join a job with TLS, nor the other way round; it ends with code 65.
+  std::shared_ptr<const Transport> tls = {};
+  bool metrics_need_certificate = false;  ///< See `ServerOptions::metrics_need_certificate`.
 };
 
 }  // namespace v0

@@ -4,15 +4,18 @@
 
 #include <distrib/net/connection.hpp>
 
+#include "net/tls/tls_ends.hpp"
 #include "support/catch.hpp"
 #include "support/certificates.hpp"
 #include "support/loopback.hpp"
 #include "support/noise.hpp"
+#include "support/temp_directory.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -25,61 +28,38 @@
 #include <vector>
 
 using distrib::ByteView;
+using distrib::ClientRules;
 using distrib::Error;
 using distrib::net_errc;
+using distrib::PeerStream;
 using distrib::TcpSocket;
-using distrib::TlsContext;
+using distrib::Tls;
 using distrib::TlsFiles;
-using distrib::TlsSide;
-using distrib::TlsStream;
+using distrib::TlsOptions;
+using support::Authority;
+using support::CertificateWish;
 using support::noise;
 using support::run_until;
+using tls_ends::any_of;
+using tls_ends::here;
+using TlsPair = tls_ends::Ends;
 using namespace std::chrono_literals;
 
 namespace {
 
-const std::string here = "DNS:localhost,IP:127.0.0.1";
-
-auto made_by(const support::Authority& authority, TlsFiles files) -> TlsFiles {
-  files.authority = authority.file();
-  return files;
+auto tls_failure_of(const TlsFiles& files) -> Error {
+  Error error;
+  CHECK(Tls::from_files(files, {}, error) == nullptr);
+  REQUIRE(error);
+  CHECK_THROWS_AS(Tls::from_files(files), std::system_error);
+  return error;
 }
 
-auto trusting(const support::Authority& authority) -> TlsFiles { return {{}, {}, authority.file()}; }
-
-/// Both ends of a handshake, and the error of each.
-struct Ends {
-  Ends(asio::io_context& context, const TlsContext& server_context, const TlsContext& client_context,
-       const std::string& host = "localhost") {
-    support::SocketPair pair{context};
-    server.emplace(server_context.stream(std::move(pair.socket)));
-    client.emplace(client_context.stream(std::move(pair.peer), host));
-    int open = 2;
-    server->async_handshake(asio::ssl::stream_base::server, [&](const std::error_code& ec) {
-      --open;
-      if (ec) of_server = distrib::detail::tls_error(ec, *server, "server's peer");
-      if (ec) server->lowest_layer().close();
-    });
-    client->async_handshake(asio::ssl::stream_base::client, [&](const std::error_code& ec) {
-      --open;
-      if (ec) of_client = distrib::detail::tls_error(ec, *client, "client's peer");
-      if (ec) client->lowest_layer().close();
-    });
-    run_until(context, [&] { return open == 0; });
-  }
-
-  std::optional<TlsStream> server;
-  std::optional<TlsStream> client;
-  Error of_server;
-  Error of_client;
-};
-
-auto failure_of(TlsSide side, const TlsFiles& files) -> Error {
-  Error error;
-  const TlsContext context{side, files, error};
-  REQUIRE(error);
-  CHECK_THROWS_AS(TlsContext(side, files), std::system_error);
-  return error;
+/// Returns TLS for files that this process itself would not use: it checks them with another authority's eyes.
+auto unchecked(const TlsFiles& files, const Authority& fits) -> std::shared_ptr<const Tls> {
+  TlsFiles own = files;
+  own.authority = fits.file();
+  return any_of(own);
 }
 
 /// A core that sends what the test sets, and records what it reads.
@@ -132,18 +112,16 @@ struct TlsOwner {
   void on_activity(distrib::Instant) {}
 };
 
-using TlsTapeConnection = distrib::Connection<TlsTape, TlsOwner, TlsStream>;
+using TlsTapeConnection = distrib::Connection<TlsTape, TlsOwner>;
 
 struct Talk {
   asio::io_context context{1};
-  support::Authority authority{"ours"};
   TlsOwner owner;
   std::shared_ptr<TlsTapeConnection> one;
   std::shared_ptr<TlsTapeConnection> other;
 
-  Talk() {
-    Ends ends{context, TlsContext{TlsSide::server, authority.issue("server", here)},
-              TlsContext{TlsSide::client, trusting(authority)}};
+  explicit Talk(const std::shared_ptr<const Tls>& tls = tls_ends::ours()) {
+    TlsPair ends{context, tls, tls};
     REQUIRE_FALSE(ends.of_server);
     REQUIRE_FALSE(ends.of_client);
     one = std::make_shared<TlsTapeConnection>(*std::move(ends.server), owner);
@@ -155,35 +133,63 @@ struct Talk {
   }
 };
 
+/// Passes bytes between two sockets, a few at a time.
+struct SlowWire {
+  TcpSocket from;
+  TcpSocket to;
+  std::size_t step = 1;
+  std::array<char, 64> part = {};
+
+  void run() {
+    from.async_read_some(asio::buffer(part.data(), step), [this](const std::error_code& ec, std::size_t count) {
+      std::error_code ignored;
+      if (ec) return static_cast<void>(to.shutdown(TcpSocket::shutdown_send, ignored));
+      asio::write(to, asio::buffer(part.data(), count), ignored);
+      run();
+    });
+  }
+};
+
 }  // namespace
 
-TEST_CASE("TlsContext: invalid files are refused with their path", "[net][tls]") {
-  const support::Authority authority{"ours"};
+TEST_CASE("Tls: invalid files are refused with their path", "[net][tls]") {
+  const Authority authority{"ours"};
   const TlsFiles good = authority.issue("good", here);
   const TlsFiles other = authority.issue("other", here);
   const std::string missing = authority.path("missing.pem");
   const std::string garbage = authority.path("garbage.pem");
   std::ofstream{garbage} << "-----BEGIN CERTIFICATE-----\nnothing\n";
+  const std::string half = authority.path("half.pem");
+  std::filesystem::copy_file(good.certificate, half);
+  std::filesystem::resize_file(half, std::filesystem::file_size(half) / 2);
+  const std::string huge = authority.path("huge.pem");
+  std::ofstream{huge} << "";
+  std::filesystem::resize_file(huge, 2U << 20);
 
-  CHECK(failure_of(TlsSide::server, {missing, good.key, {}}).code == distrib::failure::not_found);
-  CHECK(failure_of(TlsSide::server, {missing, good.key, {}}).where == missing);
-  CHECK(failure_of(TlsSide::server, {good.certificate, missing, {}}).where == missing);
-  CHECK(failure_of(TlsSide::client, {{}, {}, missing}).where == missing);
-  for (const Error& error :
-       {failure_of(TlsSide::server, {garbage, good.key, {}}),
-        failure_of(TlsSide::server, {good.certificate, garbage, {}}), failure_of(TlsSide::client, {{}, {}, garbage})}) {
-    CHECK(error.code == net_errc::bad_tls_file);
-    CHECK_THAT(error.where, ContainsSubstring(garbage + " ("));
+  const auto with = [&good](auto member, const std::string& path) {
+    TlsFiles files = good;
+    files.*member = path;
+    return files;
+  };
+  for (const auto member : {&TlsFiles::certificate, &TlsFiles::key, &TlsFiles::authority}) {
+    const Error absent = tls_failure_of(with(member, missing));
+    CHECK(absent.code == distrib::failure::not_found);
+    CHECK(absent.where == missing);
+    for (const std::string& bad : {garbage, half, huge, authority.path("")}) {
+      const Error error = tls_failure_of(with(member, bad));
+      CHECK(error.code == net_errc::bad_tls_file);
+      CHECK_THAT(error.where, ContainsSubstring(bad + " ("));
+    }
   }
-  CHECK(failure_of(TlsSide::server, {}).code == net_errc::bad_tls_file);
-  CHECK(failure_of(TlsSide::server, {good.certificate, {}, {}}).code == net_errc::bad_tls_file);
-  CHECK(failure_of(TlsSide::server, {good.certificate, other.key, {}}).code == net_errc::bad_tls_file);
-  CHECK_NOTHROW(TlsContext(TlsSide::client, {}));  // uses the authorities of the system
+  CHECK_THAT(tls_failure_of(with(&TlsFiles::key, "")).where, ContainsSubstring("is missing"));
+  CHECK_THAT(tls_failure_of(with(&TlsFiles::key, other.key)).where, ContainsSubstring("it is not the key of"));
+  CHECK_NOTHROW(Tls::from_files({{}, {}, authority.file()}));  // a client that has no certificate
+  CHECK_NOTHROW(Tls::from_files({}));  // one that trusts the authorities of the system
 }
 
-TEST_CASE("TlsContext: a key with a passphrase is refused, and the terminal is not asked for it", "[net][tls]") {
-  const support::Authority authority{"ours"};
-  TlsFiles files = authority.issue("locked", here);
+TEST_CASE("Tls: a key with a passphrase is refused, and the terminal is not asked for it", "[net][tls]") {
+  const Authority authority{"ours"};
+  const TlsFiles files = authority.issue("locked", here);
   const support::Key key{::EVP_EC_gen("P-256")};
   std::FILE* const file = std::fopen(files.key.c_str(), "w");
   REQUIRE(file != nullptr);
@@ -191,122 +197,367 @@ TEST_CASE("TlsContext: a key with a passphrase is refused, and the terminal is n
   REQUIRE(::PEM_write_PrivateKey(file, key.get(), ::EVP_aes_128_cbc(), reinterpret_cast<unsigned char*>(phrase.data()),
                                  static_cast<int>(phrase.size()), nullptr, nullptr) == 1);
   REQUIRE(std::fclose(file) == 0);
-  CHECK(failure_of(TlsSide::server, files).code == net_errc::bad_tls_file);
+  CHECK(tls_failure_of(files).code == net_errc::bad_tls_file);
 }
 
-TEST_CASE("TlsContext: which certificates are trusted", "[net][tls]") {
-  asio::io_context context{1};
-  const support::Authority ours{"ours"};
-  const support::Authority theirs{"theirs"};
-  const TlsContext server{TlsSide::server, ours.issue("server", here)};
-  const TlsContext strict{TlsSide::server, made_by(ours, ours.issue("server2", here))};
-  const TlsContext client{TlsSide::client, trusting(ours)};
-
-  for (const char* host : {"localhost", "127.0.0.1", ""}) {
-    const Ends ends{context, server, client, host};
-    CHECK_FALSE(ends.of_server);
-    CHECK_FALSE(ends.of_client);
-  }
-  struct Row {
-    TlsContext server;
-    TlsContext client;
-    const char* host;
-    const char* client_says;
-    const char* server_says;
+TEST_CASE("Tls: the own certificate is checked when the files are read", "[net][tls]") {
+  const Authority ours{"ours"};
+  const Authority theirs{"theirs"};
+  TlsFiles stranger = theirs.issue("stranger", here);
+  stranger.authority = ours.file();
+  const struct {
+    TlsFiles files;
+    const char* says;
+  } rows[] = {
+      {ours.issue("old", CertificateWish{here, -3, -1}), "expired"},
+      {ours.issue("early", CertificateWish{here, 1, 2}), "not yet valid"},
+      {ours.issue("no_client", CertificateWish{here, -2, 1, "serverAuth"}), "lacks clientAuth"},
+      {ours.issue("no_server", CertificateWish{here, -2, 1, "clientAuth"}), "lacks serverAuth"},
+      {stranger, "issuer certificate"},
   };
-  const Row rows[] = {
-      {server, TlsContext{TlsSide::client, trusting(theirs)}, "localhost", "issuer certificate", "unknown ca"},
-      {server, TlsContext{TlsSide::client, {}}, "localhost", "issuer certificate", "unknown ca"},
-      {server, client, "ps0.example", "hostname mismatch", "bad certificate"},
-      {server, client, "127.0.0.2", "IP address mismatch", "bad certificate"},
-      {server, client, "::1", "IP address mismatch", "bad certificate"},
-      {TlsContext{TlsSide::server, ours.issue("old", here, -1)}, client, "localhost", "expired", "expired"},
-      {strict, client, "localhost", nullptr, "did not return a certificate"},
-      {strict, TlsContext{TlsSide::client, made_by(ours, theirs.issue("stranger", here))}, "localhost", nullptr,
-       "issuer certificate"},
+  for (const auto& row : rows) {
+    CAPTURE(row.says);
+    const Error error = tls_failure_of(row.files);
+    CHECK(error.code == net_errc::untrusted);
+    CHECK_THAT(error.where, ContainsSubstring(row.files.certificate + " (") && ContainsSubstring(row.says));
+  }
+  CHECK_NOTHROW(Tls::from_files(ours.issue("any_use", CertificateWish{here, -2, 1, ""})));
+}
+
+TEST_CASE("Tls: a task checks that others accept its names", "[net][tls]") {
+  const Authority ours{"ours"};
+  const auto tls = Tls::from_files(ours.issue("ps", "DNS:ps0.example,DNS:*.workers.example,IP:10.0.0.1"));
+  const struct {
+    const char* own;
+    std::vector<std::string> hosts;
+    const char* says;
+  } rows[] = {
+      {"ps0.example", {"ps0.example"}, nullptr},
+      {"PS0.example.", {"ps0.example"}, nullptr},
+      {"10.0.0.1", {"10.0.0.1"}, nullptr},
+      {"", {"w7.workers.example"}, nullptr},
+      {"ps1.example", {"ps0.example"}, "must be for ps1.example"},
+      {"10.0.0.2", {"10.0.0.1"}, "must be for 10.0.0.2"},
+      {"", {"a.b.workers.example"}, "must be for a.b.workers.example"},
+      {"", {"workers.example"}, "must be for workers.example"},
+      {"", {}, "none is"},
+      {"", {"a", "b", "c", "d", "e"}, "a or b or c or one of 2 more"},
   };
-  for (const Row& row : rows) {
-    const Ends ends{context, row.server, row.client, row.host};
-    CAPTURE(row.host, row.server_says);
-    CHECK(ends.of_server.code == net_errc::untrusted);
-    CHECK_THAT(ends.of_server.where, ContainsSubstring("server's peer (") && ContainsSubstring(row.server_says));
-    if (row.client_says == nullptr) continue;  // this client gets the error when it reads first
-    CHECK(ends.of_client.code == net_errc::untrusted);
-    CHECK_THAT(ends.of_client.where, ContainsSubstring("client's peer (") && ContainsSubstring(row.client_says));
+  for (const auto& row : rows) {
+    Error error;
+    tls->check(row.own, ClientRules{row.hosts}, error);
+    CAPTURE(row.own, row.hosts);
+    CHECK(static_cast<bool>(error) == (row.says != nullptr));
+    if (row.says == nullptr) continue;
+    CHECK(error.code == net_errc::untrusted);
+    CHECK_THAT(error.where, ContainsSubstring(row.says) && ContainsSubstring("*.workers.example"));
   }
-  const Ends mutual{context, strict, TlsContext{TlsSide::client, made_by(ours, ours.issue("worker", here))}};
-  CHECK_FALSE(mutual.of_server);
-  CHECK_FALSE(mutual.of_client);
-}
-
-TEST_CASE("TlsContext: refuses versions before TLS 1.2", "[net][tls]") {
-  asio::io_context context{1};
-  const support::Authority ours{"ours"};
-  const TlsContext server{TlsSide::server, ours.issue("server", here)};
-  const TlsContext client{TlsSide::client, trusting(ours)};
-  for (const int version : {TLS1_2_VERSION, TLS1_1_VERSION}) {
-    support::SocketPair pair{context};
-    TlsStream one = server.stream(std::move(pair.socket));
-    TlsStream other = client.stream(std::move(pair.peer), "localhost");
-    ::SSL_set_min_proto_version(other.native_handle(), version);
-    ::SSL_set_max_proto_version(other.native_handle(), version);
-    ::SSL_set_security_level(other.native_handle(), 0);
-    int open = 2;
-    std::error_code result;
-    one.async_handshake(asio::ssl::stream_base::server, [&](const std::error_code& ec) {
-      result = ec;
-      one.lowest_layer().close();
-      --open;
-    });
-    other.async_handshake(asio::ssl::stream_base::client, [&](const std::error_code&) { --open; });
-    run_until(context, [&] { return open == 0; });
-    CHECK(static_cast<bool>(result) == (version == TLS1_1_VERSION));
-  }
-}
-
-TEST_CASE("TlsContext: after reload new connections use the new files; a failed reload changes nothing", "[net][tls]") {
-  asio::io_context context{1};
-  const support::Authority ours{"ours"};
-  const support::Authority theirs{"theirs"};
-  TlsContext server{TlsSide::server, ours.issue("server", here)};
-  const TlsContext copy = server;
-  const TlsContext client{TlsSide::client, trusting(ours)};
-  Ends before{context, server, client};
-  CHECK_FALSE(before.of_client);
-
-  const TlsFiles other = theirs.issue("server", here);
-  constexpr auto over = std::filesystem::copy_options::overwrite_existing;
-  std::filesystem::copy_file(other.certificate, ours.path("server.pem"), over);
   Error error;
-  server.reload(error);  // the certificate is new, its key is not
-  CHECK(error.code == net_errc::bad_tls_file);
-  CHECK_FALSE(Ends{context, copy, client}.of_client);
+  Tls::from_files({{}, {}, ours.file()})->check("", {}, error);
+  CHECK(error.code == net_errc::untrusted);
+}
 
-  std::filesystem::copy_file(other.key, ours.path("server.key"), over);
-  server.reload();
-  CHECK(Ends{context, copy, client}.of_client.code == net_errc::untrusted);
-  CHECK_FALSE(Ends{context, copy, TlsContext{TlsSide::client, trusting(theirs)}}.of_client);
+TEST_CASE("Tls: which servers a client accepts", "[net][tls]") {
+  asio::io_context context{1};
+  const Authority ours{"ours"};
+  const Authority theirs{"theirs"};
+  const auto client = tls_ends::any_of(ours.issue("client", here));
+  const auto serves = [&](const std::string& names) { return any_of(ours.issue("server", names)); };
+  const struct {
+    const char* names;
+    const char* host;
+    bool accepted;
+  } rows[] = {
+      {"DNS:ps0.example", "ps0.example", true},
+      {"DNS:ps0.example", "ps0.example.", true},
+      {"DNS:ps0.example", "ps1.example", false},
+      {"DNS:*.example.test", "ps0.example.test", true},
+      {"DNS:*.example.test", "a.ps0.example.test", false},
+      {"DNS:*.*.example.test", "a.ps0.example.test", false},
+      {"DNS:*.test", "example.test", false},  // as good as all names
+      {"DNS:p*.example", "ps0.example", false},
+      {"IP:127.0.0.1", "127.0.0.1", true},
+      {"IP:::1", "::1", true},
+      {"DNS:127.0.0.1", "127.0.0.1", false},
+      {"IP:127.0.0.1", "localhost", false},
+      {"", "task", false},  // the common name
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.names, row.host);
+    const TlsPair ends{context, serves(row.names), client, row.host};
+    CHECK(static_cast<bool>(ends.of_client) == !row.accepted);
+    if (row.accepted) continue;
+    CHECK(ends.of_client.code == net_errc::untrusted);
+    CHECK_THAT(ends.of_client.where, ContainsSubstring("client's peer (") && ContainsSubstring(row.host));
+    CHECK(ends.of_server.code == net_errc::own_certificate_refused);
+  }
+  const TlsPair foreign{context, unchecked(theirs.issue("server", here), theirs), client};
+  CHECK(foreign.of_client.code == net_errc::untrusted);
+  CHECK_THAT(foreign.of_client.where, ContainsSubstring("issuer certificate") && ContainsSubstring("localhost"));
+}
+
+TEST_CASE("Tls: which clients a server accepts", "[net][tls]") {
+  asio::io_context context{1};
+  const Authority ours{"ours"};
+  const Authority theirs{"theirs"};
+  const TlsFiles files = ours.issue("server", here);
+  const struct {
+    std::string names;
+    std::vector<std::string> hosts;
+    std::vector<std::string> peers;
+    bool accepted;
+  } rows[] = {
+      {"DNS:w0.example", {"ps0.example", "w0.example"}, {}, true},
+      {"DNS:*.example.test", {"w0.example.test"}, {}, true},
+      {"DNS:*.*.example.test", {"a.w0.example.test"}, {}, false},
+      {"DNS:w9.example", {"w0.example"}, {}, false},
+      {"DNS:w9.example", {}, {}, false},
+      {"DNS:admin.example", {"w0.example"}, {"admin.example"}, true},
+      {"DNS:admin.example", {"w0.example"}, {"*.example"}, true},
+      {"DNS:a.admin.example", {"w0.example"}, {"*.example"}, false},
+      {"DNS:*.example", {}, {"*.example"}, true},
+      {"DNS:.example", {}, {"*.example"}, false},
+      {"IP:10.1.2.3", {"10.1.2.3"}, {}, true},
+      {"IP:10.1.2.3", {}, {"*.2.3"}, false},
+      {"DNS:anything", {}, {"*"}, true},
+      {"", {}, {"*"}, true},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.names, row.hosts, row.peers);
+    TlsOptions options;
+    options.peers = row.peers;
+    const TlsPair ends{context, Tls::from_files(files, options), any_of(ours.issue("client", row.names)), "localhost",
+                       ClientRules{row.hosts}};
+    CHECK(static_cast<bool>(ends.of_server) == !row.accepted);
+    if (row.accepted) continue;
+    CHECK(ends.of_server.code == net_errc::untrusted);
+    CHECK_THAT(ends.of_server.where, ContainsSubstring("server's peer (the client must be") &&
+                                         ContainsSubstring(row.names.substr(row.names.find(':') + 1)));
+    CHECK(ends.of_client.code == net_errc::own_certificate_refused);
+  }
+  SECTION("an authority of others, and no certificate") {
+    const auto server = any_of(files);
+    TlsFiles stranger = theirs.issue("stranger", here);
+    const TlsPair foreign{context, server, unchecked(stranger, theirs), "localhost"};
+    // This client does not accept the server, so it never shows its certificate.
+    CHECK(foreign.of_client.code == net_errc::untrusted);
+    const TlsPair none{context, server, Tls::from_files({{}, {}, ours.file()})};
+    CHECK(none.of_server.code == net_errc::untrusted);
+    CHECK_THAT(none.of_server.where, ContainsSubstring("shows no certificate"));
+    CHECK(none.of_client.code == net_errc::own_certificate_refused);
+    ClientRules open;
+    open.needs_certificate = false;
+    const TlsPair page{context, server, Tls::from_files({{}, {}, ours.file()}), "localhost", open};
+    CHECK_FALSE(page.of_server);
+  }
+}
+
+TEST_CASE("Tls: a peer that speaks TLS 1.2, another protocol, or nothing", "[net][tls]") {
+  asio::io_context context{1};
+  support::SocketPair pair{context};
+  std::optional<Error> heard;
+  const auto accepting = std::make_shared<distrib::detail::PeerHandshake>(std::move(pair.socket), "peer");
+  const auto begin = [&](std::chrono::milliseconds within) {
+    accepting->accept(tls_ends::ours(), std::make_shared<const ClientRules>(), {"DSTB", "TLS only"},
+                      support::now() + within, [&](const Error& error, const std::optional<PeerStream>& stream) {
+                        CHECK_FALSE(stream);
+                        heard = error;
+                      });
+  };
+  SECTION("TLS 1.2") {
+    begin(60s);
+    const distrib::detail::SslContext old{::SSL_CTX_new(::TLS_client_method())};
+    ::SSL_CTX_set_max_proto_version(old.get(), TLS1_2_VERSION);
+    distrib::detail::TlsLayer::Settings settings;
+    settings.is_client = true;
+    settings.records_per_key = 9;
+    settings.judge = [](::X509*) { return std::string{}; };
+    distrib::detail::TlsLayer client{old.get(), settings};
+    pair.peer.non_blocking(true);
+    Error of_client;
+    while (!heard || !of_client) {
+      if (!of_client) static_cast<void>(client.handshake(pair.peer.native_handle(), of_client));
+      context.restart();
+      context.poll();
+    }
+    CHECK(heard->code == net_errc::no_tls);
+    CHECK_THAT(heard->where, ContainsSubstring("TLS 1.3"));
+    CHECK(of_client.code == net_errc::no_tls);
+  }
+  SECTION("garbage that begins like TLS") {
+    begin(60s);
+    asio::write(pair.peer, asio::buffer(std::string("\x16\x03\x01\x02\x00", 5) + noise(512, 3)));
+    run_until(context, [&] { return heard.has_value(); });
+    CHECK(heard->code == net_errc::no_tls);
+  }
+  SECTION("plain, of this protocol") {
+    begin(60s);
+    asio::write(pair.peer, asio::buffer(std::string(40, 'x').replace(0, 4, "DSTB")));
+    run_until(context, [&] { return heard.has_value(); });
+    CHECK(heard->code == net_errc::no_tls);
+    CHECK_THAT(heard->where, ContainsSubstring("peer (a client that does not use TLS"));
+    CHECK(support::SocketPair::read_all(pair.peer) == "TLS only");
+  }
+  SECTION("plain, of another protocol") {
+    begin(60s);
+    asio::write(pair.peer, asio::buffer("GET / HTTP/1.1\r\n\r\n", 18));
+    run_until(context, [&] { return heard.has_value(); });
+    CHECK(heard->code == net_errc::no_tls);
+    CHECK(support::SocketPair::read_all(pair.peer).empty());
+  }
+  SECTION("nothing: not worth a report") {
+    begin(60s);
+    pair.peer.close();
+    run_until(context, [&] { return heard.has_value(); });
+    CHECK_FALSE(*heard);
+  }
+  SECTION("silence") {
+    begin(10ms);
+    run_until(context, [&] { return heard.has_value(); });
+    CHECK_FALSE(*heard);
+  }
+  SECTION("half of a handshake, then silence, or the end") {
+    const bool leaves = GENERATE(true, false);
+    begin(leaves ? 60'000ms : 10ms);
+    asio::write(pair.peer, asio::buffer(std::string("\x16\x03\x01\x02\x00\x01", 6)));
+    if (leaves) pair.peer.close();
+    run_until(context, [&] { return heard.has_value(); });
+    CHECK(heard->code == (leaves ? net_errc::broken_handshake : net_errc::timed_out));
+  }
+}
+
+TEST_CASE("Tls: new files are used by new connections; files that are refused change nothing", "[net][tls]") {
+  asio::io_context context{1};
+  const Authority ours{"ours"};
+  const Authority theirs{"theirs"};
+  const support::TempDirectory directory;
+  const std::string path = (directory / "tls").string();
+  ours.issue_in(path, CertificateWish{here});
+  const auto tls = Tls::from_directory(path, TlsOptions{{"*"}, 30s, 1000});
+  const auto of_ours = any_of(ours.issue("client", here));
+  const auto of_theirs = any_of(theirs.issue("client", here));
+  TlsPair before{context, tls, of_ours};
+  REQUIRE_FALSE(before.of_server);
+  const auto expires = tls->expires();
+  CHECK(expires > std::chrono::system_clock::now() + 23h);
+
+  Error error;
+  tls->refresh(error);
+  CHECK_FALSE(error);
+  std::filesystem::copy_file(theirs.issue("other", here).certificate, path + "/tls.crt",
+                             std::filesystem::copy_options::overwrite_existing);
+  tls->refresh(error);
+  CHECK(error.code == net_errc::bad_tls_file);  // its key is not there yet
+  CHECK_THAT(error.where, ContainsSubstring("it is not the key of"));
+  tls->refresh(error);
+  CHECK_FALSE(error);  // reported once
+  CHECK_FALSE(TlsPair(context, tls, of_ours).of_server);
+  std::filesystem::resize_file(path + "/tls.key", 10);
+  tls->refresh(error);
+  CHECK(error.code == net_errc::bad_tls_file);
+  CHECK(tls->expires() == expires);
+
+  theirs.issue_in(path, {here, -2, 5});
+  tls->refresh(error);
+  CHECK_FALSE(error);
+  CHECK(TlsPair(context, tls, of_ours).of_client.code == net_errc::untrusted);
+  CHECK_FALSE(TlsPair(context, tls, of_theirs).of_server);
+  CHECK(tls->expires() > expires);
 
   // An earlier connection continues.
-  asio::write(*before.server, asio::buffer("still", 5));
-  char text[5];
-  asio::read(*before.client, asio::buffer(text));
-  CHECK(std::string(text, 5) == "still");
+  std::error_code ec;
+  const ByteView text = distrib::as_bytes("still");
+  CHECK(before.server->write_some(distrib::detail::WritePieces{std::span{&text, 1}, 0}, ec) == 5);
+  std::array<std::byte, 9> read{};
+  CHECK(before.client->read_some(distrib::ReadSpace{read}, ec) == 5);
+  CHECK(distrib::as_text(std::span{read}.first(5)) == "still");
 }
 
-TEST_CASE("TlsContext: one thread reloads while another makes connections", "[net][tls]") {
-  const support::Authority ours{"ours"};
-  TlsContext tls{TlsSide::server, ours.issue("server", here)};
-  std::thread loader{[tls]() mutable {
-    for (int i = 0; i < 30; ++i) tls.reload();
-  }};
+TEST_CASE("Tls: files behind the link that Kubernetes replaces", "[net][tls]") {
   asio::io_context context{1};
-  for (int i = 0; i < 30; ++i) CHECK(tls.stream(TcpSocket{context.get_executor()}).native_handle() != nullptr);
+  const Authority ours{"ours"};
+  const Authority theirs{"theirs"};
+  const support::TempDirectory directory;
+  const std::string path = (directory / "volume").string();
+  ours.issue_in(path + "/..1", {here});
+  theirs.issue_in(path + "/..2", {here});
+  std::filesystem::create_directory_symlink("..1", path + "/..data");
+  for (const char* name : {"tls.crt", "tls.key", "ca.crt"})
+    std::filesystem::create_symlink(std::string{"..data/"} + name, path + "/" + name);
+  const auto tls = Tls::from_directory(path, TlsOptions{{"*"}, 30s, 1000});
+  const auto client = any_of(theirs.issue("client", here));
+  CHECK(TlsPair(context, tls, client).of_client.code == net_errc::untrusted);
+  std::filesystem::create_directory_symlink("..2", path + "/..new");
+  std::filesystem::rename(path + "/..new", path + "/..data");
+  std::filesystem::remove_all(path + "/..1");
+  Error error;
+  tls->refresh(error);
+  CHECK_FALSE(error);
+  CHECK_FALSE(TlsPair(context, tls, client).of_server);
+}
+
+TEST_CASE("Tls: a key file that other users may read is told", "[net][tls]") {
+  const Authority ours{"ours"};
+  const TlsFiles files = ours.issue("task", here);
+  CHECK(any_of(files)->exposed().empty());
+  std::filesystem::permissions(files.key, std::filesystem::perms{0644});
+  CHECK(any_of(files)->exposed() == files.key);
+}
+
+TEST_CASE("Tls: one thread refreshes while another makes connections", "[net][tls]") {
+  const Authority ours{"ours"};
+  const TlsFiles files = ours.issue("task", here);
+  const auto tls = any_of(files);
+  std::thread loader{[&] {
+    for (int i = 0; i < 10; ++i) {
+      static_cast<void>(ours.issue("task", here));
+      Error error;
+      tls->refresh(error);
+    }
+  }};
+  for (int i = 0; i < 30; ++i) CHECK(tls->connect_layer("localhost") != nullptr);
   loader.join();
 }
 
-TEST_CASE("Connection: over TLS, bytes in both directions, in many sizes", "[net][tls]") {
-  Talk talk;
+TEST_CASE("Tls: of the job", "[net][tls]") {
+  const Authority ours{"ours"};
+  const support::TempDirectory directory;
+  const std::string path = directory.path().string();
+  ::unsetenv("DISTRIB_TLS_DIRECTORY");
+  CHECK(Tls::of_job() == nullptr);
+  ::setenv("DISTRIB_TLS_DIRECTORY", "", 1);
+  CHECK(Tls::of_job() == nullptr);
+  ::setenv("DISTRIB_TLS_DIRECTORY", path.c_str(), 1);
+  Error error;
+  CHECK(Tls::of_job(error) == nullptr);
+  CHECK(error.code == distrib::failure::not_found);
+  CHECK(error.where == path + "/tls.crt");
+  ours.issue_in(path, {"DNS:admin.example"});
+  ::setenv("DISTRIB_TLS_PEERS", "other.example,,admin.example", 1);
+  const auto tls = Tls::of_job();
+  REQUIRE(tls != nullptr);
+  tls->check("admin.example", {}, error);
+  CHECK_FALSE(error);
+  ::unsetenv("DISTRIB_TLS_PEERS");
+  Tls::of_job()->check("admin.example", {}, error);
+  CHECK(error.code == net_errc::untrusted);
+  ::unsetenv("DISTRIB_TLS_DIRECTORY");
+}
+
+TEST_CASE("Tls: each connection has bytes of its own, the same at both ends", "[net][tls]") {
+  asio::io_context context{1};
+  const TlsPair first{context, tls_ends::ours(), tls_ends::ours()};
+  const TlsPair second{context, tls_ends::ours(), tls_ends::ours()};
+  CHECK(first.server->binding() == first.client->binding());
+  CHECK(first.server->binding() != second.server->binding());
+  CHECK(first.server->binding() != distrib::ChannelBinding{});
+}
+
+TEST_CASE("Connection: over TLS, bytes in both directions, in many sizes, with new keys at any record", "[net][tls]") {
+  TlsOptions options;
+  options.peers = {"*"};
+  options.records_per_key = GENERATE(1U, 2U, 3U, 1U << 23);
+  Talk talk{Tls::from_files(tls_ends::authority().issue("keys", here), options)};
   std::string first;
   std::string second;
   for (const std::size_t size : {1U, 2U, 776U, 777U, 778U, 16383U, 16384U, 16385U, 65536U, 1000003U}) {
@@ -328,6 +579,40 @@ TEST_CASE("Connection: over TLS, bytes in both directions, in many sizes", "[net
   CHECK((talk.other->core().received == first));
 }
 
+TEST_CASE("Connection: over TLS, the bytes arrive one at a time", "[net][tls]") {
+  asio::io_context context{1};
+  support::SocketPair left{context};
+  support::SocketPair right{context};
+  const std::size_t step = GENERATE(1U, 3U);
+  support::SocketPair far{context};
+  const auto copy = [](TcpSocket& of) {
+    return TcpSocket{of.get_executor(), asio::ip::tcp::v4(), ::dup(of.native_handle())};
+  };
+  SlowWire there{copy(left.peer), copy(right.peer), step};
+  SlowWire back{copy(right.peer), copy(left.peer), step};
+  there.run();
+  back.run();
+  far.socket = std::move(left.socket);
+  far.peer = std::move(right.socket);
+  TlsPair ends{context, std::move(far), tls_ends::ours(), tls_ends::ours(), "localhost", {}};
+  REQUIRE_FALSE(ends.of_server);
+  REQUIRE_FALSE(ends.of_client);
+  TlsOwner owner;
+  const auto one = std::make_shared<TlsTapeConnection>(*std::move(ends.server), owner);
+  const auto other = std::make_shared<TlsTapeConnection>(*std::move(ends.client), owner);
+  const std::string text = noise(20'000, 4);
+  one->core().pending = {text};
+  other->core().pending = {text};
+  one->settle();
+  other->settle();
+  run_until(context,
+            [&] { return one->core().received.size() == text.size() && other->core().received.size() == text.size(); });
+  CHECK((one->core().received == text));
+  CHECK((other->core().received == text));
+  one->close();
+  other->close();
+}
+
 TEST_CASE("Connection: over TLS, the peer gets the end, and the output under way arrives", "[net][tls]") {
   Talk talk;
   if (GENERATE(true, false)) talk.settle();  // a read is under way
@@ -346,7 +631,7 @@ TEST_CASE("Connection: over TLS, the peer gets the end, and the output under way
 
 TEST_CASE("Connection: over TLS, a finished end waits until the peer has read everything", "[net][tls]") {
   Talk talk;
-  talk.one->settle();  // a read is under way when the end is sent; it cannot be decrypted any more
+  talk.one->settle();  // a read is under way when the end is sent
   const std::string last = noise(100'000, 9);
   talk.one->core().pending = {last};
   talk.one->core().is_finished = true;
@@ -385,7 +670,7 @@ TEST_CASE("Connection: over TLS, an end without a close_notify is an error", "[n
   talk.settle();
   talk.one->close();
   run_until(talk.context, [&] { return talk.other->core().losses == 1; });
-  CHECK(talk.other->core().reason == asio::ssl::error::stream_truncated);
+  CHECK(talk.other->core().reason == net_errc::truncated);
 }
 
 TEST_CASE("Connection: over TLS, closed by the peer during a long write", "[net][tls]") {
@@ -415,32 +700,32 @@ TEST_CASE("Connection: over TLS, a peer can delay the end only for the linger ti
   CHECK(handlers < 100);  // it waits without polling
 }
 
-TEST_CASE("TlsContext: a wildcard stands for a whole part of a name, not for a piece of a part", "[net][tls]") {
+TEST_CASE("Connection: over TLS, released to another thread with what was read ahead", "[net][tls]") {
   asio::io_context context{1};
-  const support::Authority ours{"ours"};
-  const TlsContext client{TlsSide::client, trusting(ours)};
-  struct Row {
-    const char* names;
-    bool trusted;
-  };
-  for (const Row& row : {Row{"DNS:*.example.test", true}, Row{"DNS:w*.example.test", false},
-                         Row{"DNS:*r.example.test", false}, Row{"DNS:worker.example.test", true}}) {
-    CAPTURE(row.names);
-    const TlsContext server{TlsSide::server, ours.issue("server", row.names)};
-    const Ends ends{context, server, client, "worker.example.test"};
-    CHECK(ends.of_client.code == (row.trusted ? std::error_code{} : make_error_code(net_errc::untrusted)));
-  }
-}
-
-TEST_CASE("TlsContext: both ends set TLS 1.2 as the least version, independently of the system's default",
-          "[net][tls]") {
-  asio::io_context context{1};
-  const support::Authority ours{"ours"};
-  const TlsContext server{TlsSide::server, ours.issue("server", here)};
-  const TlsContext client{TlsSide::client, trusting(ours)};
-  for (const TlsContext& side : {server, client}) {
-    TlsStream stream = side.stream(TcpSocket{context.get_executor()}, "localhost");
-    CHECK(::SSL_ctrl(stream.native_handle(), SSL_CTRL_GET_MIN_PROTO_VERSION, 0, nullptr) == TLS1_2_VERSION);
-  }
+  asio::io_context other_context{1};
+  TlsPair ends{context, tls_ends::ours(), tls_ends::ours()};
+  TlsOwner owner;
+  const auto client = std::make_shared<TlsTapeConnection>(*std::move(ends.client), owner);
+  auto accepted = std::make_shared<TlsTapeConnection>(*std::move(ends.server), owner);
+  const std::string text = noise(3'000'000, 11);
+  client->core().pending = {text};
+  client->settle();
+  accepted->settle();
+  run_until(context, [&] { return !accepted->core().received.empty(); });
+  auto [stream, core] = accepted->release(other_context.get_executor());
+  accepted.reset();
+  const auto moved = std::make_shared<TlsTapeConnection>(std::move(stream), owner, std::move(core));
+  std::thread thread{[&] {
+    moved->settle();
+    run_until(other_context, [&] { return moved->core().received.size() == text.size(); });
+    moved->core().pending = {"all of it"};
+    moved->settle();
+    moved->close();
+  }};
+  run_until(context, [&] { return client->core().losses == 1; });
+  thread.join();
+  CHECK((moved->core().received == text));
+  CHECK(client->core().received == "all of it");
+  client->close();
 }
 #endif

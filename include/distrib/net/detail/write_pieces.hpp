@@ -18,6 +18,7 @@ class WritePieces {
  public:
   using value_type = asio::const_buffer;
   using const_iterator = const asio::const_buffer*;
+  static constexpr std::size_t most = 64;  ///< Most pieces: the system accepts no more at once.
 
   template <class Output> WritePieces(const Output& output, std::size_t written) {
     for (const ByteView view : output) {
@@ -44,10 +45,9 @@ class WritePieces {
   [[nodiscard]] auto is_all() const noexcept -> bool { return is_all_; }
 
  private:
-  // The system accepts no more pieces at once. In a union, so that the array is not cleared: that would take longer
-  // than to make a piece.
+  // In a union, so that the array is not cleared: that would take longer than to make a piece.
   union {
-    asio::const_buffer pieces_[64];
+    asio::const_buffer pieces_[most];
   };
   std::size_t count_ = 0;
   std::size_t bytes_ = 0;

@@ -1,237 +1,256 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only header that includes OpenSSL, through Asio's streams. An optional component: not in any facade; link
-// distrib::tls.
+// An optional component: not in any facade; link distrib::tls.
 #pragma once
 
 #include <distrib/core/error.hpp>
-#include <distrib/core/file_descriptor.hpp>
-#include <distrib/net/asio.hpp>
+#include <distrib/core/shortest_text.hpp>
 #include <distrib/net/error.hpp>
+#include <distrib/net/tls/detail/openssl.hpp>
+#include <distrib/net/tls/detail/tls_files.hpp>
+#include <distrib/net/tls/detail/tls_layer.hpp>
+#include <distrib/net/tls/detail/tls_names.hpp>
+#include <distrib/net/transport.hpp>
 
-#include <fcntl.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <openssl/x509_vfy.h>
-#include <asio/ssl/context.hpp>
-#include <asio/ssl/error.hpp>
-#include <asio/ssl/stream.hpp>
-
-#include <cstddef>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <string>
-#include <system_error>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace distrib {
 inline namespace v0 {
 
-/// The paths of the certificate files, in PEM.
-struct TlsFiles {
-  /// The certificate of this end, followed by the certificates that lead to its authority. A server must have one.
-  std::string certificate;
-  /// The private key of the certificate, without a passphrase.
-  std::string key;
-  /// The certificates of the authorities that sign the certificates of the peers, in one file. Empty: a client uses the
-  /// authorities of the system; a server accepts all clients. A server with an authority accepts only clients with a
-  /// certificate of that authority.
-  std::string authority;
+/// How a `Tls` behaves.
+struct TlsOptions {
+  /// Whose certificates a server accepts, besides those of `ClientRules::hosts`: names, IP addresses, "*.REST" for names
+  /// of one label before REST, or "*" for every certificate of the authority.
+  std::vector<std::string> peers = {};
+  std::chrono::milliseconds refresh_every{30'000};  ///< How often the files are compared with those in use.
+  /// Each end changes its key after so many records of at most 16 KiB. AES-GCM's margin ends at 2^24.5 (RFC 8446, 5.5).
+  std::uint64_t records_per_key = std::uint64_t{1} << 23;
 };
 
-/// The end of a connection.
-enum class TlsSide { client, server };
-
-/// A TCP connection with TLS: an `asio::ssl::stream` that also keeps its context alive.
+/// TLS 1.3 for the connections of one end, from its certificate files: `options.transport = Tls::from_files(...)`.
 ///
-/// Memory: about 70 KiB in OpenSSL and Asio.
+/// Each end verifies that the peer's certificate was issued by an authority of its file, is valid now, and may be used
+/// for this. A client also verifies that it is for the host that it has called, a server that it is for a host of its
+/// `ClientRules`, or for one of `TlsOptions::peers`. The common name is not looked at. A certificate that is revoked is
+/// accepted until it expires: use short-lived ones.
 ///
-/// Threads: one at a time.
-class TlsStream : public asio::ssl::stream<TcpSocket> {
- public:
-  /// Uses `socket`, which must be connected, and keeps `context`, which must not be null. Does not do the handshake.
-  /// Throws `std::system_error` if OpenSSL has no memory for the connection.
-  TlsStream(TcpSocket socket, std::shared_ptr<asio::ssl::context> context)
-      : asio::ssl::stream<TcpSocket>{std::move(socket), *context}, context_{std::move(context)} {}
-
-  /// Tells the peer that nothing follows. Unlike `async_shutdown`, it does not wait for the peer's end. Afterwards only
-  /// `next_layer()` can be read. Completes with `void(std::error_code)`.
-  template <class Handler> void async_end(Handler handler) {
-    ::SSL_set_shutdown(native_handle(), ::SSL_get_shutdown(native_handle()) | SSL_RECEIVED_SHUTDOWN);
-    async_shutdown(std::move(handler));
-  }
-
- private:
-  std::shared_ptr<asio::ssl::context> context_;
-};
-
-/// Makes streams with TLS 1.2 or 1.3 from the certificates of one end. A client verifies the server's certificate, and
-/// that the certificate is for the host that the client has called. A server verifies the certificates of its clients
-/// if it has an authority.
-///
-/// A value: copies share the certificates, also after a `reload`.
+/// Errors of a peer: see `PeerConnector` and `PeerListenerOptions::refused`.
 ///
 /// Threads: any.
-class TlsContext {
+class Tls final : public Transport {
  public:
-  /// Reads the files, which blocks. Throws `std::system_error`: the system's error, with the path, for a file that
-  /// cannot be read; `net_errc::bad_tls_file`, with the path, for a file that does not hold what its member of
-  /// `TlsFiles` says, for a certificate without its key, and for a key of another certificate; `bad_tls_file` also for
-  /// a server without a certificate, and for a client without an authority if those of the system cannot be read.
-  TlsContext(TlsSide side, TlsFiles files) : TlsContext{side, std::move(files), Unread{}} { reload(); }
-  /// This overload sets `to` instead of throwing; success clears it. After a failure the context exists, but `stream`
-  /// throws `net_errc::bad_tls_file` until a `reload` has succeeded.
-  TlsContext(TlsSide side, TlsFiles files, ErrorRef to) : TlsContext{side, std::move(files), Unread{}} { reload(to); }
-
-  /// Reads the files again, for the connections that are made from now on. Existing connections are not affected.
+  /// Reads the files, which blocks, and checks the own certificate: its dates, its key, its chain to the authority, and
+  /// that it may be used by clients and by servers.
   ///
-  /// Errors: as the constructor; then the earlier certificates stay in use.
-  void reload() {
+  /// Errors (without `to` thrown as `std::system_error`): the system's for a file that cannot be read;
+  /// `net_errc::bad_tls_file`, `untrusted`. The place is the path and the reason. The result is then null.
+  [[nodiscard]] static auto from_files(TlsFiles files, TlsOptions options, ErrorRef to) -> std::shared_ptr<const Tls> {
+    return make({}, std::move(files), std::move(options), to);
+  }
+  [[nodiscard]] static auto from_files(TlsFiles files, TlsOptions options = {}) -> std::shared_ptr<const Tls> {
     Error error;
-    reload(error);
-    throw_if(error);
-  }
-  /// This overload sets `to` instead of throwing.
-  void reload(ErrorRef to) {
-    detail::ErrorOut error{to};
-    auto loaded = load(error);
-    if (error) return;
-    const std::lock_guard lock{state_->mutex};
-    state_->context = std::move(loaded);
+    return detail::or_throw(from_files(std::move(files), std::move(options), error), error);
   }
 
-  /// Returns the end of the connection for which this context was made.
-  [[nodiscard]] auto side() const noexcept -> TlsSide { return state_->side; }
+  /// Reads `tls.crt`, `tls.key` and `ca.crt` in this directory, as cert-manager writes them, like `from_files`. If the
+  /// directory has a link `..data`, which Kubernetes replaces to change all files at once, they are read behind it.
+  [[nodiscard]] static auto from_directory(std::string directory, TlsOptions options, ErrorRef to)
+      -> std::shared_ptr<const Tls> {
+    return make(std::move(directory), {"tls.crt", "tls.key", "ca.crt"}, std::move(options), to);
+  }
+  [[nodiscard]] static auto from_directory(std::string directory, TlsOptions options = {})
+      -> std::shared_ptr<const Tls> {
+    Error error;
+    return detail::or_throw(from_directory(std::move(directory), std::move(options), error), error);
+  }
 
-  /// Returns a stream over a connected socket; the handshake must follow. `host`: the name or IP address that the
-  /// client has called; empty: localhost. A server does not use it.
+  /// Returns the TLS of the job to which this process belongs, as its starter passes it: of the directory that the
+  /// environment variable DISTRIB_TLS_DIRECTORY names, with the peers of DISTRIB_TLS_PEERS (separated by commas), if
+  /// that is set. Returns null if DISTRIB_TLS_DIRECTORY is not set, or empty.
   ///
-  /// Throws `net_errc::bad_tls_file` if the files were never read successfully, and `bad_address` for a `host` that
-  /// cannot be verified.
-  [[nodiscard]] auto stream(TcpSocket socket, const std::string& host = {}) const -> TlsStream {
-    std::unique_lock lock{state_->mutex};
-    auto context = state_->context;
-    lock.unlock();
-    if (context == nullptr) throw_error(net_errc::bad_tls_file, "a TLS context whose files could not be read");
-    TlsStream stream{std::move(socket), std::move(context)};
-    if (side() == TlsSide::client) expect(stream.native_handle(), host.empty() ? "localhost" : host);
-    return stream;
+  /// Errors: as `from_directory`.
+  ///
+  /// Threads: call it before other threads are started.
+  [[nodiscard]] static auto of_job(ErrorRef to) -> std::shared_ptr<const Tls> {
+    const char* const directory =
+        std::getenv("DISTRIB_TLS_DIRECTORY");  // NOLINT(concurrency-mt-unsafe): before threads
+    const char* const peers = std::getenv("DISTRIB_TLS_PEERS");  // NOLINT(concurrency-mt-unsafe): the same
+    if (directory == nullptr || *directory == '\0') {
+      to.set({});
+      return nullptr;
+    }
+    TlsOptions options;
+    for (std::string_view rest = peers == nullptr ? "" : peers; !rest.empty();)
+      if (const std::string_view peer = detail::cut_before(rest, ','); !peer.empty()) options.peers.emplace_back(peer);
+    return from_directory(directory, std::move(options), to);
   }
+  [[nodiscard]] static auto of_job() -> std::shared_ptr<const Tls> {
+    Error error;
+    return detail::or_throw(of_job(error), error);
+  }
+
+  [[nodiscard]] auto connect_layer(const std::string& host) const -> std::unique_ptr<SecureLayer> override {
+    detail::TlsLayer::Settings settings;
+    settings.is_client = true;
+    settings.records_per_key = options_.records_per_key;
+    settings.judge = [host](::X509* certificate) {
+      return detail::is_certificate_for(certificate, host) ? std::string{} : "the server must be " + host;
+    };
+    return std::make_unique<detail::TlsLayer>(loaded()->context.get(), std::move(settings));
+  }
+
+  [[nodiscard]] auto accept_layer(std::shared_ptr<const ClientRules> rules) const
+      -> std::unique_ptr<SecureLayer> override {
+    detail::TlsLayer::Settings settings;
+    settings.needs_certificate = rules->needs_certificate;
+    settings.records_per_key = options_.records_per_key;
+    settings.judge = [rules, peers = options_.peers](::X509* certificate) {
+      const bool accepted = !rules->needs_certificate || detail::accepts_client(certificate, *rules, peers);
+      return accepted ? std::string{} : "the client must be " + wanted(*rules, peers);
+    };
+    return std::make_unique<detail::TlsLayer>(loaded()->context.get(), std::move(settings));
+  }
+
+  void check(const std::string& own_host, const ClientRules& rules, Error& error) const override {
+    const std::shared_ptr<const Loaded> now = loaded();
+    ::X509* const own = now->certificate.get();
+    error = {};
+    if (own == nullptr) {
+      error = {net_errc::untrusted, "a task needs a certificate"};
+    } else if (!own_host.empty() && !detail::is_certificate_for(own, own_host)) {
+      error = {net_errc::untrusted,
+               reader_.path(0) + " (it is for " + detail::text_of_names(own) + ", and must be for " + own_host + ")"};
+    } else if (!detail::accepts_client(own, rules, options_.peers)) {
+      error = {net_errc::untrusted, reader_.path(0) + " (it is for " + detail::text_of_names(own) +
+                                        ", and must be for " + wanted(rules, options_.peers) + ")"};
+    }
+  }
+
+  void refresh(Error& error) const override {
+    error = {};
+    const detail::TlsStamps found = reader_.stamps();
+    {
+      const std::lock_guard lock{mutex_};
+      if (found == seen_) return;
+    }
+    std::shared_ptr<const Loaded> made = load(error);
+    const std::lock_guard lock{mutex_};
+    seen_ = found;  // so that a failure is reported once for these files
+    if (!error) loaded_ = std::move(made);
+  }
+
+  [[nodiscard]] auto refresh_every() const noexcept -> std::chrono::milliseconds override {
+    return options_.refresh_every;
+  }
+  [[nodiscard]] auto exposed() const -> std::string override { return loaded()->exposed; }
+  [[nodiscard]] auto expires() const -> std::chrono::system_clock::time_point override { return loaded()->expires; }
 
  private:
-  struct Unread {};
-  struct State {
-    const TlsSide side;
-    const TlsFiles files;
-    std::mutex mutex;
-    std::shared_ptr<asio::ssl::context> context;
+  /// The contents of one version of the files.
+  struct Loaded {
+    detail::SslContext context;
+    detail::X509Certificate certificate;
+    std::string exposed;
+    std::chrono::system_clock::time_point expires = std::chrono::system_clock::time_point::max();
   };
 
-  TlsContext(TlsSide side, TlsFiles files, Unread) : state_{std::make_shared<State>(side, std::move(files))} {}
+  Tls(std::string directory, TlsFiles files, TlsOptions options)
+      : reader_{std::move(directory), std::move(files)}, options_{std::move(options)} {}
 
-  [[nodiscard]] auto load(Error& error) const -> std::shared_ptr<asio::ssl::context> {
-    const auto& [certificate, key, authority] = state_->files;
-    const bool server = state_->side == TlsSide::server;
-    auto context =
-        std::make_shared<asio::ssl::context>(server ? asio::ssl::context::tls_server : asio::ssl::context::tls_client);
-    ::SSL_CTX* const native = context->native_handle();
-    ::SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
-    // Connections are few and long, so there are no session tickets and no cache for the next connection. If the server
-    // sends nothing after the handshake, a client can also leave without a reset.
-    ::SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
-    ::SSL_CTX_set_options(native, SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
-    ::SSL_CTX_set_num_tickets(native, 0);
-    ::SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);
-    // Without this callback OpenSSL would ask for a passphrase at the terminal.
-    context->set_password_callback([](std::size_t, asio::ssl::context::password_purpose) { return std::string{}; });
-
-    error = {};
-    if (server && certificate.empty()) error = {net_errc::bad_tls_file, "a TLS server needs a certificate"};
-    const auto read = [&](const std::string& path, auto what) {
-      if (error || path.empty()) return;
-      std::error_code ec;
-      const detail::FileDescriptor readable{path, O_RDONLY | O_NONBLOCK, ec};
-      if (ec) {
-        error = {ec, path};
-        return;
-      }
-      what(ec);
-      if (ec) error = {net_errc::bad_tls_file, path + " (" + ec.message() + ")"};
-    };
-    read(certificate, [&](std::error_code& ec) { context->use_certificate_chain_file(certificate, ec); });
-    read(key, [&](std::error_code& ec) { context->use_private_key_file(key, asio::ssl::context::pem, ec); });
-    read(authority, [&](std::error_code& ec) { context->load_verify_file(authority, ec); });
-    if (!error && !certificate.empty() && ::SSL_CTX_check_private_key(native) != 1)
-      error = {net_errc::bad_tls_file, key.empty() ? certificate + " (its private key is missing)" : key};
-    std::error_code ec;
-    if (!server && authority.empty()) context->set_default_verify_paths(ec);
-    if (!error && ec) error = {net_errc::bad_tls_file, "the authorities of the system (" + ec.message() + ")"};
-    if (!server || !authority.empty())
-      context->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert);
-    ::ERR_clear_error();
-    return context;
+  static auto make(std::string directory, TlsFiles files, TlsOptions options, ErrorRef to)
+      -> std::shared_ptr<const Tls> {
+    detail::ErrorOut error{to};
+    std::shared_ptr<Tls> made{new Tls{std::move(directory), std::move(files), std::move(options)}};
+    made->seen_ = made->reader_.stamps();
+    made->loaded_ = made->load(error);
+    return error ? nullptr : made;
   }
 
-  /// Does the same as SSL_set_tlsext_host_name, which is a macro with a cast.
-  static auto set_server_name(::SSL* ssl, const std::string& host) noexcept -> int {
-    return static_cast<int>(::SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
-                                       const_cast<char*>(host.c_str())));  // OpenSSL copies it
+  [[nodiscard]] auto loaded() const -> std::shared_ptr<const Loaded> {
+    const std::lock_guard lock{mutex_};
+    return loaded_;
   }
 
-  /// Sets the host for which the server's certificate must be valid. Throws if it cannot be set: otherwise the host
-  /// would not be verified.
-  static void expect(::SSL* ssl, const std::string& host) {
-    ::X509_VERIFY_PARAM* const expected = ::SSL_get0_param(ssl);
-    ::X509_VERIFY_PARAM_set_hostflags(expected, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    std::error_code ec;
-    const auto address = asio::ip::make_address(host, ec);
-    int done = 0;
-    if (ec) {
-      done = ::SSL_set1_host(ssl, host.c_str());
-      if (done == 1) done = set_server_name(ssl, host);
-    } else if (address.is_v4()) {
-      const auto bytes = address.to_v4().to_bytes();
-      done = ::X509_VERIFY_PARAM_set1_ip(expected, bytes.data(), bytes.size());
-    } else {
-      const auto bytes = address.to_v6().to_bytes();
-      done = ::X509_VERIFY_PARAM_set1_ip(expected, bytes.data(), bytes.size());
+  [[nodiscard]] auto load(Error& error) const -> std::shared_ptr<const Loaded> {
+    detail::TlsStamps stamps{};
+    detail::TlsKeys keys = reader_.read(stamps, error);
+    if (!error && keys.certificate) check_own(keys, error);
+    if (error) return nullptr;
+    auto made = std::make_shared<Loaded>();
+    made->context.reset(::SSL_CTX_new(::TLS_method()));
+    ::SSL_CTX* const context = made->context.get();
+    if (context == nullptr) throw std::bad_alloc{};
+    ::SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
+    // Connections are few and long, so there are no session tickets and no cache for the next connection.
+    ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    ::SSL_CTX_set_num_tickets(context, 0);
+    ::SSL_CTX_set_mode(context,
+                       SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_NO_AUTO_CHAIN);
+    ::SSL_CTX_set_read_ahead(context, 1);
+    ::SSL_CTX_set_default_read_buffer_len(context, std::size_t{64} << 10);
+    ::SSL_CTX_set1_cert_store(context, keys.authorities.get());
+    if (keys.certificate) {
+      ::SSL_CTX_use_certificate(context, keys.certificate.get());
+      for (const detail::X509Certificate& one : keys.chain) ::SSL_CTX_add1_chain_cert(context, one.get());
+      if (::SSL_CTX_use_PrivateKey(context, keys.key.get()) != 1)
+        error = {net_errc::bad_tls_file, reader_.path(1) + " (" + detail::take_openssl_error() + ")"};
+      std::tm until{};
+      if (::ASN1_TIME_to_tm(::X509_get0_notAfter(keys.certificate.get()), &until) == 1)
+        made->expires = std::chrono::system_clock::from_time_t(::timegm(&until));
     }
-    if (done != 1) throw_error(net_errc::bad_address, host);
+    made->exposed = keys.exposed;
+    made->certificate = std::move(keys.certificate);
+    ::ERR_clear_error();
+    return made;
   }
 
-  std::shared_ptr<State> state_;
+  /// Checks that peers with the same authority accept the certificate: in both directions.
+  void check_own(const detail::TlsKeys& keys, Error& error) const {
+    STACK_OF(X509)* const chain = sk_X509_new_null();
+    for (const detail::X509Certificate& one : keys.chain) sk_X509_push(chain, one.get());
+    for (const char* use : {"ssl_server", "ssl_client"}) {
+      const std::unique_ptr<::X509_STORE_CTX, detail::OpensslFree<::X509_STORE_CTX_free>> context{
+          ::X509_STORE_CTX_new()};
+      ::X509_STORE_CTX_init(context.get(), keys.authorities.get(), keys.certificate.get(), chain);
+      ::X509_STORE_CTX_set_default(context.get(), use);
+      if (error || ::X509_verify_cert(context.get()) == 1) continue;
+      const int why = ::X509_STORE_CTX_get_error(context.get());
+      std::string text = ::X509_verify_cert_error_string(why);
+      if (why == X509_V_ERR_INVALID_PURPOSE)
+        text += std::string{": it needs the extended key usages serverAuth and clientAuth, and lacks "} +
+                (std::string_view{use} == "ssl_server" ? "serverAuth" : "clientAuth");
+      error = {net_errc::untrusted, reader_.path(0) + " (" + text + ")"};
+    }
+    sk_X509_free(chain);
+  }
+
+  /// Returns which clients are accepted, for messages.
+  static auto wanted(const ClientRules& rules, const std::vector<std::string>& peers) -> std::string {
+    constexpr std::size_t most = 3;
+    std::string text;
+    std::size_t count = 0;
+    for (const auto* const list : {&rules.hosts, &peers})
+      for (const std::string& one : *list)
+        if (count++ < most) text.append(text.empty() ? "" : " or ").append(one);
+    if (count > most) text += " or one of " + std::to_string(count - most) + " more";
+    return text.empty() ? "allowed by a name: none is" : text;
+  }
+
+  const detail::TlsFileReader reader_;
+  const TlsOptions options_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Loaded> loaded_;
+  mutable detail::TlsStamps seen_{};  // the files that were read, or refused, last
 };
-
-namespace detail {
-
-/// Returns the error of a failed handshake. `peer`: the place of the error.
-inline auto tls_error(const std::error_code& ec, TlsStream& stream, const std::string& peer) -> Error {
-  if (ec.category() != asio::error::get_ssl_category()) {
-    // The peer ended the connection: a program with another protocol does that when it has read our first bytes.
-    const bool left = ec == asio::error::eof || ec.category() == asio::ssl::error::get_stream_category() ||
-                      ec == std::errc::connection_reset || ec == std::errc::broken_pipe;
-    return left ? Error{net_errc::no_tls, peer + " (the peer ended the connection)"} : Error{without_asio(ec), peer};
-  }
-  const auto code = static_cast<unsigned long>(static_cast<unsigned>(ec.value()));
-  switch (ERR_GET_REASON(code)) {
-    case SSL_R_CERTIFICATE_VERIFY_FAILED:
-      return {net_errc::untrusted,
-              peer + " (" + ::X509_verify_cert_error_string(::SSL_get_verify_result(stream.native_handle())) + ")"};
-    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
-    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
-    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
-    case SSL_R_SSLV3_ALERT_NO_CERTIFICATE:
-    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
-    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
-    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
-    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
-    case SSL_R_TLSV1_ALERT_ACCESS_DENIED: return {net_errc::untrusted, peer + " (" + ec.message() + ")"};
-    default: return {net_errc::no_tls, peer + " (" + ec.message() + ")"};
-  }
-}
-
-}  // namespace detail
 
 }  // namespace v0
 }  // namespace distrib

@@ -7,6 +7,7 @@
 #error "distrib: <distrib/ps/job/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif
 
+#include <distrib/ps/job/impl/client_rules.ipp>
 #include <distrib/ps/job/impl/consistency.ipp>
 #include <distrib/ps/job/impl/cut_interval.ipp>
 #include <distrib/ps/job/impl/directory_lock.ipp>

@@ -22,10 +22,13 @@ struct ServerOptions {
   /// How long to wait for another process of the task, which ends and may still lock the directory.
   std::chrono::milliseconds lock_within{5'000};
   ShardOptions shard;
-  RpcServerOptions rpc;  ///< `services` and `threads` are set by the server.
-  /// The address on which `GET /metrics` is answered for Prometheus, to anyone who can connect and without TLS; empty:
-  /// none. Port 0 takes a free port.
+  RpcServerOptions rpc;  ///< `services`, `threads`, `clients` and `refused` are set by the server.
+  /// The address on which `GET /metrics` is answered for Prometheus, to anyone who can connect; empty: none. Port 0
+  /// takes a free port. With `RpcServerOptions::transport` it is answered over HTTPS.
   std::optional<Address> metrics;
+  /// True: with a transport, metrics are shown only to clients whose certificate the task accepts. Kubernetes' own
+  /// probes have no certificate.
+  bool metrics_need_certificate = false;
   Observer observer;  ///< Called on the first thread of the pool.
   PhaseObserver phases;  ///< Called on the first thread of the pool, with what the shards do.
 };

@@ -4,11 +4,14 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/net/address.hpp>
+#include <distrib/net/transport.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/rpc/shared_secret.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace distrib {
@@ -18,6 +21,9 @@ inline namespace v0 {
 struct AskOptions {
   std::chrono::milliseconds within{5'000};  ///< For each shard: the time to connect, and again the time to answer.
   SharedSecret secret;  ///< The secret of the server; not set: it has none.
+  std::shared_ptr<const Transport> tls = {};  ///< `Tls::of_job()`, for a server that speaks TLS. Null: it does not.
+  /// The host for which the server's certificate must be valid; empty: the host of the address.
+  std::string host = {};
 };
 
 namespace detail {

@@ -7,8 +7,9 @@
 #include <distrib/core/event.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
-#include <distrib/net/connect.hpp>
 #include <distrib/net/connection.hpp>
+#include <distrib/net/peer_connector.hpp>
+#include <distrib/net/peer_stream.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/step.hpp>
@@ -101,7 +102,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
     std::uint32_t replica;
     std::uint32_t task;
     std::uint32_t service;  // number of the service on that task
-    std::unique_ptr<Connector> connector;
+    std::unique_ptr<PeerConnector> connector;
     detail::SteadyTimer pause;
     std::shared_ptr<Connection<ClientCore, Link>> connection;
     bool was_connected = false;
@@ -115,9 +116,13 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
 
   [[nodiscard]] DISTRIB_DECL auto name_of(const Link& link) const -> std::string;
   DISTRIB_DECL void connect(Link& link);
-  DISTRIB_DECL void connected(Link& link, const Error& error, std::optional<TcpSocket> socket);
+  DISTRIB_DECL void connected(Link& link, const Error& error, std::optional<PeerStream> stream);
   DISTRIB_DECL void on_activity(Link& link, Instant now);
   DISTRIB_DECL void lost(Link& link);
+  // True if another attempt would end in the same way.
+  DISTRIB_DECL static auto is_refusal(const std::error_code& code) -> bool;
+  // Reads changed certificate files, now and then.
+  DISTRIB_DECL void refresh_transport();
   DISTRIB_DECL void connect_after(Link& link, std::chrono::milliseconds pause);
   DISTRIB_DECL void greeted(Link& link);
 
@@ -165,6 +170,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   PhaseClock phases_;
   std::deque<Link> links_;  // one per replica
   detail::SteadyTimer hang_up_;
+  detail::SteadyTimer refresh_;
   Step counted_ = 0;
   WorkerEnd end_;
   bool ended_ = false;

@@ -4,6 +4,8 @@
 #include <distrib/core/error.hpp>
 #include <distrib/net/connect.hpp>
 #include <distrib/net/instant.hpp>
+#include <distrib/net/peer_connector.hpp>
+#include <distrib/net/peer_stream.hpp>
 #include <distrib/rpc/backoff.hpp>
 #include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/error.hpp>
@@ -25,8 +27,7 @@ namespace detail {
 
 /// One connection of a pool: a client that is made again whenever its connection ends.
 ///
-/// The owner has the members `address`, `options`, an `observer` of calls, and `connector(options, connected)`, which
-/// makes a connector. The owner must call `woken` at the time that `wake()` returns. This object calls these functions
+/// The owner has the members `executor`, `address`, `options`, and an `observer` of calls. The owner must call `woken` at the time that `wake()` returns. This object calls these functions
 /// of the owner:
 /// - `arm()`: the result of `wake()` has changed; after the other functions it may have changed too;
 /// - `came()`: the client accepts calls;
@@ -35,10 +36,9 @@ namespace detail {
 ///
 /// In the last three functions the owner may call `end()`. When a connection ends, its calls complete before `went` or
 /// `missed` is called.
-template <class Connector, class Owner, CallObserver Observes> class KeptClient {
+template <class Owner, CallObserver Observes> class KeptClient {
  public:
-  using Socket = typename Connector::Socket;
-  using Client = BasicRpcClient<Socket, Observes>;
+  using Client = BasicRpcClient<Observes>;
 
   KeptClient(Owner& owner, const Backoff& backoff) : owner_{owner}, backoff_{backoff} {}
 
@@ -48,11 +48,18 @@ template <class Connector, class Owner, CallObserver Observes> class KeptClient 
     due_ = never;
     try_ends_ = instant_after(now, owner_.options.longest_try);
     backoff_.begin(now);
-    connector_ = owner_.connector({.deadline = try_ends_, .longest_try = owner_.options.longest_try, .most_tries = 1},
-                                  [this](const Error& failure, std::optional<Socket> socket) {
-                                    connector_.reset();
-                                    failure ? missed(failure) : connected(*std::move(socket));
-                                  });
+    ConnectOptions how;
+    how.deadline = try_ends_;
+    how.longest_try = owner_.options.longest_try;
+    how.most_tries = 1;
+    connector_.reset(new PeerConnector{owner_.executor,
+                                       owner_.address,
+                                       std::move(how),
+                                       [this](const Error& failure, std::optional<PeerStream> stream) {
+                                         connector_.reset();
+                                         failure ? missed(failure) : connected(*std::move(stream));
+                                       },
+                                       {owner_.options.client.transport}});
   }
 
   /// Ends all connections and attempts. The owner is not informed.
@@ -89,10 +96,10 @@ template <class Connector, class Owner, CallObserver Observes> class KeptClient 
     Client client;
   };
 
-  void connected(Socket socket) {
+  void connected(PeerStream stream) {
     const std::uint64_t number = ++last_number_;
     session_.reset(
-        new Session{number, Client{std::move(socket), owner_.options.client,
+        new Session{number, Client{std::move(stream), owner_.options.client,
                                    [this, number](const Error& reason) { closed(number, reason); },
                                    [this](bool available) { available ? greeted() : goodbye(); }, owner_.observer}});
     due_ = try_ends_;
@@ -131,7 +138,7 @@ template <class Connector, class Owner, CallObserver Observes> class KeptClient 
 
   Owner& owner_;
   Backoff backoff_;
-  std::unique_ptr<Connector> connector_;
+  std::unique_ptr<PeerConnector> connector_;
   std::unique_ptr<Session> session_;
   std::vector<std::unique_ptr<Session>> leaving_;  // the server has sent a goodbye; calls are in flight
   std::uint64_t last_number_ = 0;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/net/address.hpp>
+#include <distrib/net/error.hpp>
+#include <distrib/net/peer_stream.hpp>
 #include <distrib/rpc/call_observer.hpp>
 #include <distrib/rpc/server_budget.hpp>
 #include <distrib/rpc/server_core.hpp>
@@ -9,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,10 +24,10 @@ namespace detail {
 /// The connections of a server on one thread, with the router that serves them.
 ///
 /// Threads: only the thread of the connections' executor.
-template <class RouterType, class Stream, CallObserver Observes = const NoCallObserver>
-class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
+template <class RouterType, CallObserver Observes = const NoCallObserver>
+class SessionSet : public BasicServerSession<Observes>::Owner {
  public:
-  using Session = BasicServerSession<Stream, Observes>;
+  using Session = BasicServerSession<Observes>;
   using Held = std::shared_ptr<Session>;
 
   SessionSet(RouterType router, const RpcServerOptions& options, Observes& observer = no_call_observer)
@@ -35,7 +40,7 @@ class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
   ~SessionSet() override { close(); }
 
   /// Serves a connected stream.
-  void add(Stream stream) {
+  void add(PeerStream stream) {
     const auto session = std::make_shared<Session>(*this, std::move(stream), budget_, observer_);
     keep(session);
     session->start();
@@ -43,7 +48,7 @@ class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
 
   /// Continues with a connection of another set whose greeting is over. `greeted`: the event by which the greeting was
   /// reported there; it is reported here again.
-  void add(Stream stream, ServerCore core, const ServerEvent& greeted) {
+  void add(PeerStream stream, ServerCore core, const ServerEvent& greeted) {
     core.join(budget_);
     const auto session = std::make_shared<Session>(*this, std::move(stream), std::move(core), observer_);
     keep(session);  // first: the router may refuse the connection in the next call
@@ -74,7 +79,16 @@ class SessionSet : public BasicServerSession<Stream, Observes>::Owner {
 
   void closed(const Held& session) override {
     remove(session);
+    if (is_tls_refusal(session->reason())) tell_refusal(session);
     if constexpr (requires { router_.closed(session); }) router_.closed(session);
+  }
+
+  void tell_refusal(const Held& session) const {
+    if (!budget_->options.refused) return;
+    std::error_code ec;
+    const auto peer = session->lowest_layer().remote_endpoint(ec);
+    const std::string name = ec ? "a client" : Address{peer.address().to_string(), peer.port()}.to_string();
+    budget_->options.refused({session->reason(), name + " (a client that uses TLS; this server speaks no TLS)"});
   }
 
   void remove(const Held& session) {

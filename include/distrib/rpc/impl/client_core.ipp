@@ -9,12 +9,13 @@
 namespace distrib {
 inline namespace v0 {
 
-DISTRIB_DECL ClientCore::ClientCore(const RpcClientOptions& options, Instant now, const Nonce& nonce)
+DISTRIB_DECL ClientCore::ClientCore(const RpcClientOptions& options, Instant now, const Nonce& nonce,
+                                    const ChannelBinding& binding)
     : options_{options}, slots_{options.max_calls}, reader_{greeting_limits}, opened_{now}, heard_{now}, pinged_{now} {
   Greeting greeting;
   greeting.limits = options.limits;
   greeting.service = options.service;
-  handshake_ = std::make_unique<ClientHandshake>(greeting, options.secret, nonce);
+  handshake_ = std::make_unique<ClientHandshake>(greeting, options.secret, nonce, binding);
   handshake_->greet(front());
 }
 
@@ -106,8 +107,8 @@ DISTRIB_DECL auto ClientCore::fail_one(ClientEvent& event) -> bool {
     if (!slot.active) continue;
     if (slot.number > begun_) return fail(event, id, {rpc_errc::closed, "the server accepts no more calls"});
     // `closed` tells the caller as much as `not_sent`: the call was not carried out.
-    const bool tell_why =
-        slot.batch != queue_.batch() || reason_.code == rpc_errc::unauthorized || reason_.code == rpc_errc::closed;
+    const bool tell_why = slot.batch != queue_.batch() || reason_.code == rpc_errc::unauthorized ||
+                          reason_.code == rpc_errc::closed || detail::is_tls_refusal(reason_.code);
     return fail(event, id, tell_why ? reason_ : Error{rpc_errc::not_sent, reason_.code.message()});
   }
   return false;

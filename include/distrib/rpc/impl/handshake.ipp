@@ -20,14 +20,16 @@ inline constexpr std::string_view client_label = "distrib client";
 
 // Returns the proof by which one end shows that it has the secret: the HMAC of both greetings, as they were on the
 // wire. The label makes the proofs of the two ends different, so no end accepts its own proof if it is sent back. The
-// lengths fix where the first greeting ends, so that bytes cannot be moved from one greeting to the other.
+// lengths fix where the first greeting ends, so that bytes cannot be moved from one greeting to the other. On a secure
+// connection its binding follows.
 DISTRIB_DECL auto greeting_proof(const SharedSecret& secret, std::string_view label, ByteView client_head,
-                                 ByteView server_head) -> Sha256Digest {
+                                 ByteView server_head, const ChannelBinding& binding) -> Sha256Digest {
   std::array<std::byte, 4> client_bytes;
   std::array<std::byte, 4> server_bytes;
   store_le(client_bytes.data(), static_cast<std::uint32_t>(client_head.size()));
   store_le(server_bytes.data(), static_cast<std::uint32_t>(server_head.size()));
-  return secret.sign({as_bytes(label), client_bytes, client_head, server_bytes, server_head});
+  const ByteView bound = binding == ChannelBinding{} ? ByteView{} : ByteView{binding};
+  return secret.sign({as_bytes(label), client_bytes, client_head, server_bytes, server_head, bound});
 }
 
 }  // namespace detail
@@ -55,9 +57,9 @@ DISTRIB_DECL auto ClientHandshake::check(const Frame& frame, Greeting& server, W
   if (!server.nonce) return {rpc_errc::unauthorized, "the server has no shared secret, the client has one"};
   if (!server.proof || frame.head.size() < Greeting::proof_bytes) return {rpc_errc::unauthorized, {}};
   const ByteView without = frame.head.first(frame.head.size() - Greeting::proof_bytes);
-  const Sha256Digest expected = detail::greeting_proof(secret_, detail::server_label, head_, without);
+  const Sha256Digest expected = detail::greeting_proof(secret_, detail::server_label, head_, without, binding_);
   if (!equal_in_constant_time(expected, *server.proof)) return {rpc_errc::unauthorized, {}};
-  answer.bytes(8, detail::greeting_proof(secret_, detail::client_label, head_, without));
+  answer.bytes(8, detail::greeting_proof(secret_, detail::client_label, head_, without, binding_));
   return {};
 }
 
@@ -76,8 +78,8 @@ DISTRIB_DECL auto ServerHandshake::take_greeting(const Frame& frame, FrameQueue&
   greeting_.version = std::min(client.version, rpc_version);
   std::vector<std::byte> head = greeting_.encode();
   if (secret_) {
-    expected_ = detail::greeting_proof(secret_, detail::client_label, frame.head, head);
-    greeting_.proof = detail::greeting_proof(secret_, detail::server_label, frame.head, head);
+    expected_ = detail::greeting_proof(secret_, detail::client_label, frame.head, head, binding_);
+    greeting_.proof = detail::greeting_proof(secret_, detail::server_label, frame.head, head, binding_);
     head = greeting_.encode();
   }
   over_ = !secret_;

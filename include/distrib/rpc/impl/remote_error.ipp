@@ -3,6 +3,7 @@
 
 #include <distrib/rpc/remote_error.hpp>
 
+#include <distrib/net/error.hpp>
 #include <distrib/rpc/error.hpp>
 
 #include <cstdint>
@@ -32,6 +33,7 @@ DISTRIB_DECL auto decode_error(ByteView head, ErrorCategories categories) -> Err
     }
   if (!reader.ok() || value == 0) return {rpc_errc::bad_message, "in an error that the peer sent"};
   if (category == detail::rpc_category().name()) return {{value, detail::rpc_category()}, std::string{where}};
+  if (category == detail::net_category().name()) return {{value, detail::net_category()}, std::string{where}};
   for (const std::error_category* known : categories)
     if (category == known->name()) return {{value, *known}, std::string{where}};
   for (const failure shared : detail::conditions)

@@ -4,18 +4,31 @@
 #include <distrib/rpc/server_core.hpp>
 
 #include <distrib/core/error.hpp>
+#include <distrib/net/error.hpp>
 #include <distrib/rpc/detail/stream_credit.hpp>
 #include <distrib/rpc/greeting.hpp>
 
+#include <array>
+
 namespace distrib {
 inline namespace v0 {
+namespace detail {
 
-DISTRIB_DECL ServerCore::ServerCore(std::shared_ptr<ServerBudget> budget, Instant now, const Nonce& nonce)
+/// True if the bytes are the beginning of a TLS handshake.
+DISTRIB_DECL auto begins_tls(ByteView bytes) noexcept -> bool {
+  return bytes.size() >= 2 && bytes[0] == std::byte{0x16} && bytes[1] == std::byte{0x03};
+}
+
+}  // namespace detail
+
+DISTRIB_DECL ServerCore::ServerCore(std::shared_ptr<ServerBudget> budget, Instant now, const Nonce& nonce,
+                                    const ChannelBinding& binding)
     : share_{std::move(budget)}, reader_{greeting_limits}, heard_{now}, read_{now} {
   Greeting greeting;
   greeting.limits = share_.options().limits;
   greeting.max_calls = share_.options().max_calls;
-  handshake_ = std::make_unique<ServerHandshake>(greeting, share_.options().services, share_.options().secret, nonce);
+  handshake_ =
+      std::make_unique<ServerHandshake>(greeting, share_.options().services, share_.options().secret, nonce, binding);
 }
 
 DISTRIB_DECL auto ServerCore::item(std::uint64_t call, ByteView head, const FrameBody& body) -> bool {
@@ -47,8 +60,9 @@ DISTRIB_DECL auto ServerCore::next(Instant now, ServerEvent& event) -> bool {
       return false;
     }
     if (!reader_.next(frame, [this](const FrameHeader& header) { return share_.takes_chunks(header); })) {
-      // Before the greeting an error is not answered: an unknown client might not understand the answer.
-      if (reader_.error() && handshake_) reason_ = reader_.error();
+      // Before the greeting an error is not answered: an unknown client might not understand the answer. But one that
+      // speaks TLS is told in its own language that this server does not.
+      if (reader_.error() && handshake_) reason_ = detail::begins_tls(reader_.rest()) ? refuse_tls() : reader_.error();
       if (reader_.error()) refuse(reader_.error(), {});
       progress_.look(reader_.in_frame(), std::exchange(came_whole_, false), now);
       return false;
@@ -116,6 +130,13 @@ DISTRIB_DECL auto ServerCore::take(const Frame& frame, Instant now, ServerEvent&
     case FrameKind::goodbye: draining_ = true; return false;
     default: return refuse_peer({});
   }
+}
+
+DISTRIB_DECL auto ServerCore::refuse_tls() -> std::error_code {
+  // A record of TLS: alert, version, 2 bytes; fatal, unexpected_message.
+  constexpr std::array<std::uint8_t, 7> alert{0x15, 0x03, 0x03, 0, 2, 2, 10};
+  queue_.add_bytes(std::as_bytes(std::span{alert}));
+  return net_errc::no_tls;
 }
 
 DISTRIB_DECL auto ServerCore::take_greeting(const Frame& frame, ServerEvent& event) -> bool {

@@ -39,7 +39,9 @@ DISTRIB_DECL auto ClusterTrainer::serve() -> int {
   options.shard.lease = mode.lease;
   options.shard.restart_window = mode.restart_window;
   options.metrics = mode.metrics;
+  options.metrics_need_certificate = mode.metrics_need_certificate;
   options.rpc.secret = mode.secret;
+  options.rpc.transport = mode.tls;
   options.observer = [this, &here](const Event& event) { asio::post(here, [this, event] { report_.tell(event); }); };
   if (const PhaseObserver measured = report_.phases_of(to_string(flags_.task())))
     options.phases = [measured, &here](const Phase& phase) {

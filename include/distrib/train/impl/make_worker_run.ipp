@@ -12,6 +12,7 @@
 #include <distrib/net/instant.hpp>
 #include <distrib/net/signals.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
+#include <distrib/ps/job/client_rules.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/job.hpp>
@@ -76,6 +77,7 @@ class WorkerRun final : public TrainingRun {
     if (chief_ && !plan_.by_evaluator()) evaluation_ = plan_.model().open_evaluation();
     // Until the first step is known: after a late start the job may be done already.
     start_.first_step = job_.total_steps;
+    check_certificate();
     if (ready_within && !chief_ && !wait_for_chief(*ready_within)) return;
     if (!wait_for_step()) return;
     running_ = make_cluster_job(job_, rank_, addresses(), options(), cuts_, callbacks());
@@ -117,6 +119,13 @@ class WorkerRun final : public TrainingRun {
   }
 
  private:
+  // Fails at once if the parameter servers cannot accept the certificate of this task.
+  void check_certificate() const {
+    Error error;
+    if (const auto& tls = plan_.options().cluster.tls) tls->check({}, client_rules(cluster_), error);
+    throw_if(error);
+  }
+
   [[nodiscard]] auto addresses() const -> std::vector<Address> {
     std::vector<Address> servers;
     for (const std::string& host : flags_.ps_hosts) servers.push_back(Address::parse(host));
@@ -127,6 +136,7 @@ class WorkerRun final : public TrainingRun {
     const ClusterMode& mode = plan_.options().cluster;
     WorkerClientOptions options;
     options.rpc.secret = mode.secret;
+    options.rpc.transport = mode.tls;
     options.start_within = mode.start_within;
     // The job is done: this worker only says goodbye to servers that still wait for it.
     if (is_done()) options.start_within = std::min(options.start_within, options.goodbye_within);
@@ -178,7 +188,9 @@ class WorkerRun final : public TrainingRun {
                           }};
     const auto limit = bounded_time(plan_.options().cluster.start_within);
     auto answered = std::chrono::steady_clock::now();
-    const AskOptions how{.within = GlobalStepWaiter::poll_every, .secret = plan_.options().cluster.secret};
+    const AskOptions how{.within = GlobalStepWaiter::poll_every,
+                         .secret = plan_.options().cluster.secret,
+                         .tls = plan_.options().cluster.tls};
     const std::function<void()> poll = [&] {
       Error error;
       const ShardStatus status = ask_shard(addresses().front(), 0, how, error);

@@ -168,6 +168,7 @@ class Lane {
       rpc.service = job.service_of(sibling);
       rpc.categories = ps_categories();
       rpc.secret = options.rpc.secret;
+      rpc.transport = options.rpc.transport;
       StateFetchCore core{
           job, replica, updaters, job_hash, have, options.shard.memory_budget_bytes, options.shard.lease};
       fetch = std::make_shared<StateFetch>(lane.executor_, lane.task_.address_of(job.task_of(sibling)), std::move(rpc),

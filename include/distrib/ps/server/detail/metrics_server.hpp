@@ -5,6 +5,8 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/drive.hpp>
 #include <distrib/net/page_core.hpp>
+#include <distrib/net/peer_listener.hpp>
+#include <distrib/net/peer_stream.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -20,15 +22,14 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Serves a page over HTTP, on the listener's executor: to at most 16 visitors at once, for at most 5 s each. Further
+/// Serves a page over HTTP or, with a transport, HTTPS, on one executor: to at most 16 visitors at once, for at most 5 s each. Further
 /// visitors are disconnected. The content is asked for on the executor for each visitor, and never after the
 /// destructor. It may arrive later, on the executor too.
 ///
 /// Threads: one at a time, the executor's while that runs. Must not outlive the executor's context.
-template <class ListenerType>
 class MetricsServer {
  public:
-  using Executor = typename ListenerType::Executor;
+  using Executor = PeerListener::Executor;
   static constexpr std::size_t most_visitors = 16;
   static constexpr std::chrono::seconds longest_visit{5};
 
@@ -36,9 +37,11 @@ class MetricsServer {
 
   /// Listens from now on; port 0 takes a free port. `content` gathers the content and then calls the function that it
   /// is passed, once. Throws as the listener.
-  MetricsServer(const Executor& executor, const Address& address, Page page, std::function<void(Show)> content)
+  MetricsServer(const Executor& executor, const Address& address, Page page, std::function<void(Show)> content,
+                PeerListenerOptions options = {})
       : state_{std::make_shared<State>(std::move(page), std::move(content))},
-        listener_{executor, address, [state = state_](Socket socket) { enter(state, std::move(socket)); }} {}
+        listener_{executor, address, [state = state_](PeerStream stream) { enter(state, std::move(stream)); },
+                  std::move(options)} {}
   MetricsServer(const MetricsServer&) = delete;
   auto operator=(const MetricsServer&) -> MetricsServer& = delete;
   ~MetricsServer() {
@@ -50,7 +53,6 @@ class MetricsServer {
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return listener_.port(); }
 
  private:
-  using Socket = typename ListenerType::Socket;
   struct Visit;
 
   /// Shared with the visits, so that it lives as long as they do.
@@ -62,8 +64,8 @@ class MetricsServer {
   };
 
   struct Visit {
-    Visit(std::shared_ptr<State> of, Socket connected)
-        : state{std::move(of)}, socket{std::move(connected)}, deadline{socket.get_executor()}, core{state->page} {
+    Visit(std::shared_ptr<State> of, PeerStream connected)
+        : state{std::move(of)}, stream{std::move(connected)}, deadline{stream.get_executor()}, core{state->page} {
       state->visits.insert(this);
     }
     Visit(const Visit&) = delete;
@@ -72,19 +74,19 @@ class MetricsServer {
 
     void close() {
       std::error_code ignored;
-      socket.close(ignored);
+      stream.lowest_layer().close(ignored);
       deadline.cancel();
     }
 
     std::shared_ptr<State> state;
-    Socket socket;
-    BasicSteadyTimer<Executor> deadline;
+    PeerStream stream;
+    SteadyTimer deadline;
     PageCore core;
   };
 
-  static void enter(const std::shared_ptr<State>& state, Socket socket) {
-    if (state->visits.size() == most_visitors) return;  // the socket closes
-    const auto visit = std::make_shared<Visit>(state, std::move(socket));
+  static void enter(const std::shared_ptr<State>& state, PeerStream stream) {
+    if (state->visits.size() == most_visitors) return;  // the connection closes
+    const auto visit = std::make_shared<Visit>(state, std::move(stream));
     visit->deadline.expires_after(longest_visit);
     visit->deadline.async_wait([visit](const std::error_code& ec) {
       if (!ec) visit->close();
@@ -93,10 +95,11 @@ class MetricsServer {
   }
 
   static void drive(const std::shared_ptr<Visit>& visit) {
-    async_drive(visit->socket, visit->core, [visit](const std::error_code&) {
+    async_drive(visit->stream, visit->core, [visit](const std::error_code&) {
       if (visit->core.is_asked() && visit->state->content) return gather(visit);
       std::error_code ignored;
-      visit->socket.shutdown(Socket::shutdown_both, ignored);
+      visit->stream.end(ignored);
+      visit->stream.lowest_layer().shutdown(TcpSocket::shutdown_both, ignored);
       visit->close();
     });
   }
@@ -109,7 +112,7 @@ class MetricsServer {
   }
 
   std::shared_ptr<State> state_;
-  ListenerType listener_;
+  PeerListener listener_;
 };
 
 }  // namespace detail

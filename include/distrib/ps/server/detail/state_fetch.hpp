@@ -4,7 +4,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
-#include <distrib/net/connect.hpp>
+#include <distrib/net/peer_connector.hpp>
 #include <distrib/ps/cut/state_fetch_core.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/rpc/rpc_client.hpp>
@@ -51,7 +51,7 @@ class StateFetch : public std::enable_shared_from_this<StateFetch> {
   StateFetchCore core_;
   Came came_;
   SteadyTimer pause_;
-  std::shared_ptr<Connector> connector_;  // a shared pointer only so that the destructor needs no complete type
+  std::shared_ptr<PeerConnector> connector_;  // a shared pointer only so that the destructor needs no complete type
   std::shared_ptr<RpcClient> client_;
 };
 

@@ -13,8 +13,11 @@
 #include <distrib/net/error.hpp>
 #include <distrib/net/instant.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/net/peer_listener.hpp>
 #include <distrib/net/run_on.hpp>
+#include <distrib/net/transport.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
+#include <distrib/ps/job/client_rules.hpp>
 #include <distrib/ps/job/directory_lock.hpp>
 #include <distrib/ps/job/phase.hpp>
 #include <distrib/ps/job/step.hpp>
@@ -52,12 +55,9 @@ namespace detail {
 /// The shell of a ps task: an rpc server whose shards are divided into lanes, one lane per thread of the pool. The last
 /// thread has no lane; it reads and writes files. A pool of one thread does both on it. Shard s is on lane s % lanes.
 /// State of the whole task (whether it is over, the metrics page, the observer) belongs to the first thread.
-template <class ListenerType>
 class TaskShell final : public ServerTask {
-  using Connection = std::shared_ptr<BasicServerSession<typename ListenerType::Socket>>;
-
  public:
-  using Lane = detail::Lane<Connection, TaskShell>;
+  using Lane = detail::Lane<ServerConnection, TaskShell>;
 
   TaskShell(IoPool& io, const ClusterSpec& cluster, std::uint32_t index, ShardKinds kinds, ServerOptions options)
       : io_{io},
@@ -69,7 +69,8 @@ class TaskShell final : public ServerTask {
         name_{to_string(TaskId{"ps", index})},
         end_{lanes_of(io), options_.shard.linger},
         look_timer_{executor_},
-        hang_up_timer_{executor_} {
+        hang_up_timer_{executor_},
+        refresh_timer_{executor_} {
     options_.shard.task_memory_bytes = std::min(options_.shard.task_memory_bytes, usable_memory() / 2);
     identity_.task = index;
     identity_.tasks = static_cast<std::uint32_t>(cluster.num_tasks("ps"));
@@ -79,6 +80,7 @@ class TaskShell final : public ServerTask {
     throw_if(error);
     identity_.finished = !finished_checkpoint(options_.directory).empty();
     address_ = Address::parse(cluster.task_address("ps", index));
+    check_transport();
     for (std::size_t i = 0; i < lanes_of(io); ++i)
       lanes_.push_back(std::make_unique<Lane>(*this, i, io.executor(i), disk_));
     // Cuts must not delay the answers that workers wait for.
@@ -106,6 +108,7 @@ class TaskShell final : public ServerTask {
     }
     if (options_.metrics) show_metrics(*options_.metrics);
     asio::post(executor_, [this] {
+      if (options_.rpc.transport) begin_refreshing();
       lanes_.front()->open(0);
       end_.start(!options_.directory.empty(), *this);
     });
@@ -232,6 +235,7 @@ class TaskShell final : public ServerTask {
     over_ = over.code;
     look_timer_.cancel();
     hang_up_timer_.cancel();
+    refresh_timer_.cancel();
     metrics_server_.reset();
     tell_end();
   }
@@ -240,24 +244,82 @@ class TaskShell final : public ServerTask {
   /// Passes the events of the rpc server on a thread to its lane.
   struct LaneRouter {
     Lane* lane;
-    void dispatch(const Connection& connection, const ServerEvent& event) const { lane->happened(connection, event); }
-    void happened(const Connection& connection, const ServerEvent& event) const { lane->happened(connection, event); }
-    void closed(const Connection& connection) const { lane->closed(connection); }
+    void dispatch(const ServerConnection& connection, const ServerEvent& event) const {
+      lane->happened(connection, event);
+    }
+    void happened(const ServerConnection& connection, const ServerEvent& event) const {
+      lane->happened(connection, event);
+    }
+    void closed(const ServerConnection& connection) const { lane->closed(connection); }
   };
 
   void listen(const Address& address) {
     RpcServerOptions options = options_.rpc;
     options.services = TaskEndCore::most_shards;
+    options.clients = std::make_shared<const ClientRules>(rules_);
+    options.refused = [this](const Error& refused) { tell_refusal(refused); };
     options.threads = static_cast<std::uint32_t>(lanes_.size());
     server_.emplace(io_, address, [this](std::size_t thread) { return LaneRouter{lanes_[thread].get()}; }, options);
   }
 
   void show_metrics(const Address& address) {
-    metrics_server_.reset(new MetricsServer<ListenerType>{
-        executor_, address, {"/metrics", std::string{metrics_content_type}}, [this](auto show) {
-          gather(std::move(show));
-        }});
+    PeerListenerOptions how;
+    how.transport = options_.rpc.transport;
+    ClientRules rules = rules_;
+    rules.needs_certificate = options_.metrics_need_certificate;
+    how.rules = std::make_shared<const ClientRules>(std::move(rules));
+    how.plain = {
+        "GET ",
+        "HTTP/1.1 400 Bad Request\r\nContent-Length: 26\r\nConnection: close\r\n\r\nuse https: it speaks TLS.\n"};
+    metrics_server_.reset(new MetricsServer{executor_,
+                                            address,
+                                            {"/metrics", std::string{metrics_content_type}},
+                                            [this](auto show) { gather(std::move(show)); },
+                                            std::move(how)});
     metrics_port_ = metrics_server_->port();
+  }
+
+  // --- the transport ---
+
+  void check_transport() {
+    Error error;
+    check_transport_of_job(options_.rpc.transport, error);
+    throw_if(error);
+    rules_ = client_rules(cluster_);
+    if (options_.rpc.transport) options_.rpc.transport->check(address_.host, rules_, error);
+    throw_if(error);
+  }
+
+  void begin_refreshing() {
+    if (const std::string path = options_.rpc.transport->exposed(); !path.empty())
+      tell(Event::Kind::tls_refused, path + " can be read by all users: run chmod 600");
+    refresh_later();
+  }
+
+  // Reads changed certificate files now and then, on the thread of files.
+  void refresh_later() {
+    refresh_timer_.expires_after(options_.rpc.transport->refresh_every());
+    refresh_timer_.async_wait([this](const std::error_code& ec) {
+      if (ec || closed_) return;
+      asio::post(disk_, [this] {
+        Error error;
+        options_.rpc.transport->refresh(error);
+        if (!error) options_.rpc.transport->check(address_.host, rules_, error);
+        if (error)
+          tell(Event::Kind::tls_refused, "the new certificate files: " + error.where + ": " + error.code.message());
+        asio::post(executor_, [this] {
+          if (!closed_ && !over_) refresh_later();
+        });
+      });
+    });
+  }
+
+  // Peers that are refused may come again at once, so not each of them is reported.
+  void tell_refusal(const Error& refused) {
+    const Instant now = std::chrono::steady_clock::now();
+    if (now - told_refusal_ < std::chrono::seconds{1}) return;
+    told_refusal_ = now;
+    tell(Event::Kind::tls_refused, "refused " + refused.where + ": " + refused.code.message());
   }
 
   void gather(std::function<void(std::string)> show) {
@@ -297,6 +359,7 @@ class TaskShell final : public ServerTask {
     asked_.clear();
     look_timer_.cancel();
     hang_up_timer_.cancel();
+    refresh_timer_.cancel();
     metrics_server_.reset();
   }
 
@@ -331,10 +394,13 @@ class TaskShell final : public ServerTask {
   std::map<std::uint64_t, Asked> asked_;
   SteadyTimer look_timer_;
   SteadyTimer hang_up_timer_;
+  SteadyTimer refresh_timer_;
+  Instant told_refusal_{};
+  ClientRules rules_;
   std::function<void(int)> joined_;
   std::optional<int> over_;  // the exit code
   bool closed_ = false;
-  std::unique_ptr<MetricsServer<ListenerType>> metrics_server_;  // null: no metrics
+  std::unique_ptr<MetricsServer> metrics_server_;  // null: no metrics
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::optional<RpcPoolServer<LaneRouter>> server_;  // declared last, because its connections use all of the above
 };

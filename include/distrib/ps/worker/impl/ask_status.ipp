@@ -4,8 +4,10 @@
 #include <distrib/ps/worker/ask_status.hpp>
 
 #include <distrib/net/asio.hpp>
-#include <distrib/net/async_connect.hpp>
+#include <distrib/net/connect.hpp>
 #include <distrib/net/instant.hpp>
+#include <distrib/net/peer_connector.hpp>
+#include <distrib/net/peer_stream.hpp>
 #include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 
@@ -39,16 +41,24 @@ DISTRIB_DECL auto ask_shard(const Address& server, std::uint32_t shard, const As
   connecting.deadline = instant_after(begun, how.within);
   connecting.longest_try = how.within;
   connecting.most_tries = 1;
-  async_connect(context.get_executor(), server, connecting, [&](const std::error_code& ec, TcpSocket socket) {
-    if (ec) return answered(ec, {});
+  const auto connected = [&](const Error& failure, std::optional<PeerStream> stream) {
+    if (failure) {
+      text = failure.where == server.to_string() ? "" : failure.where;
+      return answered(failure.code, {});
+    }
     RpcClientOptions options;
     options.service = shard;
     options.greeting_within = how.within;
     options.categories = ps_categories();
     options.secret = how.secret;
-    client.emplace(std::move(socket), options);
+    options.transport = how.tls;
+    client.emplace(*std::move(stream), options);
     client->async_call<Status>({}, {how.within, {}, &text}, answered);
-  });
+  };
+  check_transport_of_job(how.tls, error);
+  if (error) return {};
+  const PeerConnector connector{context.get_executor(), server, std::move(connecting), connected,
+                                PeerSecurity{how.tls, how.host}};
   context.run();
   return error ? ShardStatus{} : status;
 }

@@ -21,7 +21,9 @@ DISTRIB_DECL auto probe(const ClusterFlags& flags, const AskOptions& how) -> Err
   std::vector<ShardStatus> shards = ask_status(address, how, error);
   if (error) {
     Error there;
-    shards = ask_status({"127.0.0.1", address.port}, how, there);
+    AskOptions here = how;
+    if (here.host.empty()) here.host = address.host;  // the certificate is for the name of the task
+    shards = ask_status({"127.0.0.1", address.port}, here, there);
     if (there) return error;
   }
   for (const ShardStatus& shard : shards)

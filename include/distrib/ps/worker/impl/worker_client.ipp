@@ -3,7 +3,9 @@
 
 #include <distrib/ps/worker/worker_client.hpp>
 
+#include <distrib/net/error.hpp>
 #include <distrib/net/instant.hpp>
+#include <distrib/net/transport.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
@@ -24,7 +26,11 @@ DISTRIB_DECL WorkerClient::WorkerClient(const Executor& executor, const Job& job
       owner_{owner},
       node_{job, rank, options_.worker, std::move(cuts), *this},
       phases_{rank, options_.phases},
-      hang_up_{executor} {
+      hang_up_{executor},
+      refresh_{executor} {
+  Error error;
+  detail::check_transport_of_job(options_.rpc.transport, error);
+  throw_if(error);
   for (const ShardLayout& layout : shard_layouts(job))
     if (layout.wire_block_bytes() > options_.rpc.limits.body_bytes)
       throw_error(ps_errc::shard_too_large, "shard " + std::to_string(layout.shard()) + ": " +
@@ -40,6 +46,11 @@ DISTRIB_DECL WorkerClient::~WorkerClient() {
 }
 
 DISTRIB_DECL void WorkerClient::start() {
+  if (const auto& transport = options_.rpc.transport) {
+    if (const std::string path = transport->exposed(); !path.empty() && options_.observer)
+      options_.observer({Event::Kind::tls_refused, {}, path, {}, path + " can be read by all users: run chmod 600"});
+    refresh_transport();
+  }
   for (Link& link : links_) {
     link.deadline = instant_after(Clock::now(), options_.start_within);
     connect(link);
@@ -108,22 +119,47 @@ DISTRIB_DECL void WorkerClient::connect(Link& link) {
          "waiting for " + name_of(link) + " since " + std::to_string(waited.count() / 1000) +
              " s: " + missing.code.message());
   };
-  link.connector = std::make_unique<Connector>(executor_, servers_[link.task], std::move(how),
-                                               [this, &link](const Error& error, std::optional<TcpSocket> socket) {
-                                                 const auto self = shared_from_this();
-                                                 connected(link, error, std::move(socket));
-                                               });
+  const auto done = [this, &link](const Error& error, std::optional<PeerStream> stream) {
+    const auto self = shared_from_this();
+    connected(link, error, std::move(stream));
+  };
+  link.connector = std::make_unique<PeerConnector>(executor_, servers_[link.task], std::move(how), done,
+                                                   PeerSecurity{options_.rpc.transport});
 }
 
-DISTRIB_DECL void WorkerClient::connected(Link& link, const Error& error, std::optional<TcpSocket> socket) {
+DISTRIB_DECL void WorkerClient::refresh_transport() {
+  refresh_.expires_after(options_.rpc.transport->refresh_every());
+  refresh_.async_wait([self = shared_from_this()](const std::error_code& ec) {
+    if (ec || self->ended_) return;
+    Error error;
+    self->options_.rpc.transport->refresh(error);
+    if (error && self->options_.observer)
+      self->options_.observer({Event::Kind::tls_refused,
+                               {},
+                               error.where,
+                               error.code,
+                               "the new certificate files are not used: " + error.where + ": " + error.code.message()});
+    self->refresh_transport();
+  });
+}
+
+DISTRIB_DECL auto WorkerClient::is_refusal(const std::error_code& code) -> bool {
+  return code == rpc_errc::unknown_service || code == rpc_errc::unsupported_version || code == rpc_errc::unauthorized ||
+         detail::is_tls_refusal(code);
+}
+
+DISTRIB_DECL void WorkerClient::connected(Link& link, const Error& error, std::optional<PeerStream> stream) {
   if (ended_ || node_.over()) return;
+  if (is_refusal(error.code)) return fail(exit_code::refused, {error.code, name_of(link) + ": " + error.where});
   if (error) return cannot_reach(link, error.code);
   RpcClientOptions rpc = options_.rpc;
   rpc.service = link.service;
   rpc.categories = ps_categories();
   const Instant now = Clock::now();
   link.greeted = false;
-  link.connection = std::make_shared<Connection<ClientCore, Link>>(*std::move(socket), link, rpc, now, draw_nonce());
+  const ChannelBinding binding = stream->binding();
+  link.connection =
+      std::make_shared<Connection<ClientCore, Link>>(*std::move(stream), link, rpc, now, draw_nonce(), binding);
   node_.connected(link.replica, link.connection->core(), now);
   flush();
 }
@@ -150,8 +186,7 @@ DISTRIB_DECL void WorkerClient::lost(Link& link) {
   node_.disconnected(link.replica, Clock::now());
   if (node_.over()) return finish_when_quiet();
   const Error& reason = connection->core().reason();
-  if (reason.code == rpc_errc::unknown_service || reason.code == rpc_errc::unsupported_version ||
-      reason.code == rpc_errc::unauthorized)
+  if (is_refusal(reason.code))
     return fail(exit_code::refused, {reason.code, name_of(link) + (reason.where.empty() ? "" : ": " + reason.where)});
   const Instant now = Clock::now();
   if (link.greeted) {
@@ -243,6 +278,7 @@ DISTRIB_DECL void WorkerClient::finish_when_quiet() {
 DISTRIB_DECL void WorkerClient::finish() {
   if (std::exchange(ended_, true)) return;
   hang_up_.cancel();
+  refresh_.cancel();
   for (Link& link : links_) {
     link.connector.reset();
     link.pause.cancel();

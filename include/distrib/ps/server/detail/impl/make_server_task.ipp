@@ -3,7 +3,6 @@
 
 #include <distrib/ps/server/detail/make_server_task.hpp>
 
-#include <distrib/net/listener.hpp>
 #include <distrib/ps/server/detail/task_shell.hpp>
 
 #include <utility>
@@ -14,7 +13,7 @@ namespace detail {
 
 DISTRIB_DECL auto make_server_task(IoPool& io, const ClusterSpec& cluster, std::uint32_t index, ShardKinds kinds,
                                    ServerOptions options) -> std::unique_ptr<ServerTask> {
-  auto task = std::make_unique<TaskShell<Listener>>(io, cluster, index, std::move(kinds), std::move(options));
+  auto task = std::make_unique<TaskShell>(io, cluster, index, std::move(kinds), std::move(options));
   task->start();
   return task;
 }

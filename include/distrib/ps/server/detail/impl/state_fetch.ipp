@@ -4,6 +4,7 @@
 #include <distrib/ps/server/detail/state_fetch.hpp>
 
 #include <distrib/core/error.hpp>
+#include <distrib/net/peer_stream.hpp>
 #include <distrib/ps/wire/messages.hpp>
 
 #include <system_error>
@@ -29,13 +30,14 @@ DISTRIB_DECL void StateFetch::operator()(ConnectToSibling action) {
   ConnectOptions how;
   how.deadline = action.until;
   how.longest_pause = action.longest_pause;
-  connector_ = std::make_shared<Connector>(executor_, sibling_, std::move(how),
-                                           [this](const Error& error, std::optional<TcpSocket> socket) {
-                                             const auto self = shared_from_this();
-                                             if (error) return core_.not_connected(*this);
-                                             client_ = std::make_shared<RpcClient>(*std::move(socket), options_);
-                                             core_.connected(*this);
-                                           });
+  const auto connected = [this](const Error& error, std::optional<PeerStream> stream) {
+    const auto self = shared_from_this();
+    if (error) return core_.not_connected(*this);
+    client_ = std::make_shared<RpcClient>(*std::move(stream), options_);
+    core_.connected(*this);
+  };
+  connector_ =
+      std::make_shared<PeerConnector>(executor_, sibling_, std::move(how), connected, PeerSecurity{options_.transport});
 }
 
 DISTRIB_DECL void StateFetch::operator()(AskSibling action) {
