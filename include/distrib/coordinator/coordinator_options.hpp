@@ -2,12 +2,14 @@
 #pragma once
 
 #include <distrib/core/event.hpp>
+#include <distrib/net/transport.hpp>
 #include <distrib/rpc/error_categories.hpp>
 #include <distrib/rpc/shared_secret.hpp>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace distrib {
 inline namespace v0 {
@@ -42,6 +44,9 @@ struct CoordinatorOptions {
   /// coordinator. An error of an unknown category becomes a code of `remote_category()` with the same condition.
   ErrorCategories categories = {};
   SharedSecret secret = {};  ///< If set, workers must have the same one.
+  /// Makes the connections to workers secure: `Tls::of_job()` of `net/tls/tls.hpp`. Null: they are plain. The certificate
+  /// of a worker must be for its host in the cluster.
+  std::shared_ptr<const Transport> tls = {};
   /// Receives connections and losses of workers, with "/job:worker/task:N" as peer. Called on the coordinator's own
   /// thread; must not call the coordinator.
   Observer observer = {};

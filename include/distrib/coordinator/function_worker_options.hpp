@@ -2,10 +2,12 @@
 #pragma once
 
 #include <distrib/core/event.hpp>
+#include <distrib/net/transport.hpp>
 #include <distrib/rpc/shared_secret.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 
 namespace distrib {
 inline namespace v0 {
@@ -23,6 +25,9 @@ struct FunctionWorkerOptions {
   /// A parameter server that cannot be reached for this long is lost for good, see `WorkerClientOptions::lost_after`.
   std::chrono::milliseconds ps_lost_after{660'000};
   SharedSecret secret = {};  ///< If set, coordinator and parameter servers must have the same one.
+  /// Makes all connections of this worker secure, as `CoordinatorOptions::tls`. The certificate of a coordinator must be
+  /// for the host of a task of the cluster, such as its task "chief", or for one of `TlsOptions::peers`.
+  std::shared_ptr<const Transport> tls = {};
   /// Receives what happens to the connections to parameter servers, and that the coordinator is waited for. Called on a
   /// thread of the worker.
   Observer observer = {};

@@ -6,7 +6,9 @@
 #include <distrib/cluster/task_id.hpp>
 #include <distrib/coordinator/detail/random_number.hpp>
 #include <distrib/coordinator/error.hpp>
+#include <distrib/net/error.hpp>
 #include <distrib/net/run_on.hpp>
+#include <distrib/net/transport.hpp>
 #include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc/frame.hpp>
 #include <distrib/rpc/remote_error.hpp>
@@ -33,6 +35,9 @@ DISTRIB_DECL CoordinatorShell::CoordinatorShell(const ClusterSpec& cluster, std:
   categories_.insert(categories_.end(), options_.categories.begin(), options_.categories.end());
   const auto workers = static_cast<std::uint32_t>(has_ended_.size());
   if (workers == 0) throw_error(coordinator_errc::no_workers, to_string(cluster));
+  Error error;
+  check_transport_of_job(options_.tls, error);
+  throw_if(error);
   for (std::uint32_t worker = 0; worker < workers; ++worker) {
     peers_.emplace_back();
     peers_.back().address = Address::parse(cluster.task_address("worker", worker));
@@ -272,6 +277,7 @@ DISTRIB_DECL void CoordinatorShell::connect(std::uint32_t worker, const std::err
   how.client.ping_after = std::min(how.client.ping_after, options_.silent_after / 3);
   how.client.categories = categories_;
   how.client.secret = options_.secret;
+  how.client.transport = options_.tls;
   how.retry.most_attempts = 1;
   how.seed = session_ + worker;
   how.observer = [this, worker](const Event& event) { happened(worker, event); };
@@ -294,7 +300,7 @@ DISTRIB_DECL void CoordinatorShell::happened(std::uint32_t worker, const Event& 
     tell([&](CoordinatorCore& core, const Out& out) { core.lost(worker, std::chrono::steady_clock::now(), out); });
   }
   if (event.kind == Event::Kind::connected) hello(worker);
-  if (event.code == rpc_errc::unauthorized) refused(worker, event.code, event.text);
+  if (event.code == rpc_errc::unauthorized || is_tls_refusal(event.code)) refused(worker, event.code, event.text);
   if (!peer.ended) report(worker, event.kind, event.code);
 }
 

@@ -10,9 +10,12 @@
 #include <distrib/net/address.hpp>
 #include <distrib/net/run_on.hpp>
 #include <distrib/net/signals.hpp>
+#include <distrib/net/transport.hpp>
+#include <distrib/ps/job/client_rules.hpp>
 #include <distrib/rpc/remote_error.hpp>
 
 #include <exception>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -30,9 +33,14 @@ DISTRIB_DECL WorkerShell::WorkerShell(const ClusterSpec& cluster, std::uint32_t 
       options_{std::move(options)},
       process_{random_number()} {
   const Address address = Address::parse(cluster.task_address("worker", index));
+  Error error;
+  check_transport_of_job(options_.tls, error);
+  if (!error && options_.tls) options_.tls->check(address.host, client_rules(cluster), error);
+  throw_if(error);
   if (job) {
     WorkerClientOptions of_client;
     of_client.rpc.secret = options_.secret;
+    of_client.rpc.transport = options_.tls;
     of_client.lost_after = options_.ps_lost_after;
     of_client.observer = options_.observer;
     parameters_ = std::make_unique<ParameterClient>(io_, std::move(*job), index, std::move(of_client));
@@ -40,6 +48,8 @@ DISTRIB_DECL WorkerShell::WorkerShell(const ClusterSpec& cluster, std::uint32_t 
   RpcServerOptions of_server;
   of_server.limits.body_bytes = options_.max_bytes;
   of_server.secret = options_.secret;
+  of_server.transport = options_.tls;
+  of_server.clients = std::make_shared<ClientRules>(client_rules(cluster));
   try {
     server_ = std::make_unique<RpcPoolServer<Dispatch>>(
         io_, address,
