@@ -69,8 +69,8 @@ auto main() -> int try {
   const distrib::ClusterSpec cluster{{"worker",
                                       {"127.0.0.1:" + std::to_string(first.port()),  //
                                        "127.0.0.1:" + std::to_string(second.port())}}};
-  std::thread others[] = {std::thread{[&] { static_cast<void>(first.run()); }},
-                          std::thread{[&] { static_cast<void>(second.run()); }}};
+  const std::jthread others[] = {std::jthread{[&] { static_cast<void>(first.run()); }},
+                                 std::jthread{[&] { static_cast<void>(second.run()); }}};
 
   distrib::ClusterCoordinator<Functions> coordinator{cluster};
   const auto data = coordinator.create_per_worker<OpenTestData>(16);
@@ -84,7 +84,6 @@ auto main() -> int try {
   coordinator.join(ec);  // the error of the function, with its own code
   std::printf("ckpt-4: %s\n", ec.message().c_str());
   coordinator.finish();
-  for (std::thread& other : others) other.join();
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());

@@ -139,11 +139,10 @@ void do_all_here() {
   distrib::Server ps{io, {{"ps", {here(0)}}, {"worker", {here(0), here(0)}}}, "ps", 0};
   const distrib::ClusterSpec any_port{{"ps", {here(ps.port())}}, {"worker", {here(0), here(0)}}};
   Worker first{any_port, 0, job(any_port)}, second{any_port, 1, job(any_port)};
-  std::thread tasks[] = {std::thread{[&] { static_cast<void>(first.run()); }},
-                         std::thread{[&] { static_cast<void>(second.run()); }},
-                         std::thread{[&] { static_cast<void>(ps.join()); }}};
+  const std::jthread tasks[] = {std::jthread{[&] { static_cast<void>(first.run()); }},
+                                std::jthread{[&] { static_cast<void>(second.run()); }},
+                                std::jthread{[&] { static_cast<void>(ps.join()); }}};
   coordinate({{"ps", {here(ps.port())}}, {"worker", {here(first.port()), here(second.port())}}});
-  for (std::thread& task : tasks) task.join();
 }
 
 }  // namespace

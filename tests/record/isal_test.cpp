@@ -14,6 +14,8 @@
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -40,6 +42,36 @@ TEST_CASE("BasicRecordReader<IsalInflater>: files of TensorFlow and Hadoop", "[r
     CAPTURE(name);
     const auto path = support::fixture(name);
     CHECK(payloads_of<distrib::BasicRecordReader<IsalInflater>>(path) == payloads_of(path));
+  }
+}
+
+TEST_CASE("BasicRecordReader<IsalInflater>: goes on at the next member behind any flipped bit", "[record][isal]") {
+  const support::TempDirectory directory;
+  std::vector<std::string> payloads;
+  for (std::size_t i = 0; i < 12; ++i) payloads.push_back(support::noise(60 + i) + std::string(60, 'x'));
+  {
+    distrib::RecordWriter writer{directory / "file", {.compression = distrib::Compression::gzip, .member_bytes = 500}};
+    for (const std::string& one : payloads) writer.append(distrib::as_bytes(one));
+    writer.close();
+  }
+  std::string bytes = support::read_file(directory / "file");
+  const auto next = [&bytes](std::size_t at) {
+    return at + 1 + distrib::find_gzip_member(distrib::as_bytes(bytes).subspan(at + 1));
+  };
+  const std::size_t second = next(0);
+  const std::size_t third = next(second);
+  REQUIRE(third < bytes.size());
+  for (std::size_t bit = 8 * (second + distrib::gzip_member_header_bytes); bit < 8 * third; ++bit) {
+    CAPTURE(bit - 8 * second);
+    const auto flip = [&] { bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8))); };
+    flip();
+    support::write_file(directory / "file", bytes);
+    flip();
+    const std::vector<std::string> read = payloads_of<distrib::BasicRecordReader<IsalInflater>>(
+        directory / "file", {.damage = {.action = distrib::DamagePolicy::OnDamage::salvage}});
+    REQUIRE(read.size() >= 8);
+    REQUIRE(std::equal(read.begin(), read.begin() + 4, payloads.begin()));
+    REQUIRE(std::equal(read.end() - 4, read.end(), payloads.end() - 4));
   }
 }
 

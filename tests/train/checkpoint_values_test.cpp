@@ -10,25 +10,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <system_error>
 #include <vector>
 
 namespace {
-
-/// A recipe that has moving averages, and saves in two parts.
-auto averaged_recipe(const std::filesystem::path& directory) {
-  const auto data = table_model::write(directory);
-  return distrib::train(TableModel{})
-      .with_data(data.shuffle(3).batch(10))
-      .with_updater(distrib::Adagrad{.learning_rate = 0.5F})
-      .with_hooks(distrib::StopAtStep{20},
-                  distrib::SaveCheckpoint{.directory = (directory / "out").string(), .every_steps = 20})
-      .with_local_mode({.shards = 2})
-      .with_moving_average({.decay = 0.9F})
-      .with_seed(7);
-}
 
 auto bias_of(const std::string& prefix, const std::string& name) -> float {
   float bias = 0;
@@ -41,20 +27,22 @@ auto bias_of(const std::string& prefix, const std::string& name) -> float {
 
 TEST_CASE("checkpoint_values: values or averages, with the rows that are asked for", "[train]") {
   const support::TempDirectory directory;
-  const auto recipe = averaged_recipe(directory.path());
-  auto trainer = recipe.build();
+  const auto data = table_model::write(directory.path());
+  const auto recipe = [&](bool averages, std::uint64_t seed = 7) {
+    return distrib::train(TableModel{})
+        .with_data(data.shuffle(3).batch(10))
+        .with_updater(distrib::Adagrad{.learning_rate = 0.5F})
+        .with_hooks(distrib::StopAtStep{20},
+                    distrib::SaveCheckpoint{.directory = (directory / "out").string(), .every_steps = 20},
+                    distrib::Evaluate{.data = data.batch(64), .averages = averages})
+        .with_local_mode({.shards = 2})
+        .with_moving_average({.decay = 0.9F})
+        .with_seed(seed);
+  };
+  auto trainer = recipe(false).build();
   REQUIRE(trainer.run() == 0);
   const std::string prefix = trainer.result().checkpoint;
-  const auto data = table_model::write(directory.path());
-  const auto plan_of = [&](bool averages, std::uint64_t seed = 7) {
-    return distrib::train(TableModel{})
-        .with_data(data.batch(10))
-        .with_updater(distrib::Adagrad{.learning_rate = 0.5F})
-        .with_hooks(distrib::StopAtStep{20}, distrib::Evaluate{.data = data.batch(64), .averages = averages})
-        .with_moving_average({.decay = 0.9F})
-        .with_seed(seed)
-        .plan();
-  };
+  const auto plan_of = [&](bool averages, std::uint64_t seed = 7) { return recipe(averages, seed).plan(); };
   const distrib::KeyLists keys{{3, 5}, {1, 2, 39}};
 
   const distrib::RuntimeValues values = distrib::checkpoint_values(plan_of(false), keys, prefix);

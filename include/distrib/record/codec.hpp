@@ -49,8 +49,8 @@ inline constexpr std::size_t detection_bytes = record_header_bytes;
 ///
 /// `inflate(in, out, ec)` removes the bytes that it uses from the front of `in`, writes to `out`, and returns how many
 /// bytes it wrote. If it wrote less than all of `out`, all of `in` is used. Damaged data, or bytes after the end of a
-/// zlib stream, set `ec` to `record_errc::corrupt_compression`; the object must not be used after that. Otherwise it
-/// clears `ec`. Its memory does not grow with the input.
+/// zlib stream, set `ec` to `record_errc::corrupt_compression`: then `in` may still have bytes that were used, and the
+/// object must not be used any more. Otherwise it clears `ec`. Its memory does not grow with the input.
 ///
 /// `complete()` is true if the bytes so far end exactly where a stream or a member ends, and its trailer matched.
 template <class T>
