@@ -82,16 +82,16 @@ class S3Client {
     return detail::or_throw(get(key, most_bytes, error), error);
   }
 
-  /// Fills `to` with the bytes of an object from `first` on; they must lie inside it. `version`, from `info`: another
+  /// Fills `to` with the bytes of an object from `first` on; they must lie inside it. `wanted`, from `info`: another
   /// version of the object is `s3_errc::changed`; empty: any version.
-  void get_range(const std::string& key, std::uint64_t first, std::span<std::byte> into, const std::string& version,
+  void get_range(const std::string& key, std::uint64_t first, std::span<std::byte> into, const std::string& wanted,
                  ErrorRef to) {
     detail::ErrorOut error{to};
     const auto take = [&into](ByteView bytes) {
       std::memcpy(into.data(), bytes.data(), bytes.size());
       into = into.subspan(bytes.size());
     };
-    session_->run(*http_, S3Request::get(key, first, into.size(), version), take, error);
+    session_->run(*http_, S3Request::get(key, first, into.size(), wanted), take, error);
   }
 
   /// Returns the last `bytes` bytes of an object, or all of it if it is shorter; `info` gets its size and version. 0
@@ -117,12 +117,12 @@ class S3Client {
     detail::ErrorOut error{to};
     return write(key, bytes, {.absent = true}, error);
   }
-  /// Replaces an object that has this version, as `info`, `list` and the writing functions return it; another version is
+  /// Replaces an object that has the version `replaced`, as `info`, `list` and the writing functions return it; another version is
   /// `s3_errc::condition_failed`, no object that or `no_such_object`.
-  auto replace_if_version(const std::string& key, ByteView bytes, const std::string& version, ErrorRef to)
+  auto replace_if_version(const std::string& key, ByteView bytes, const std::string& replaced, ErrorRef to)
       -> std::string {
     detail::ErrorOut error{to};
-    return write(key, bytes, {.version = version}, error);
+    return write(key, bytes, {.version = replaced}, error);
   }
 
   /// Copies an object inside the bucket, whatever its size, without sending its bytes over the network.

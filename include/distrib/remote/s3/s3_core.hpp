@@ -295,9 +295,9 @@ inline auto S3Core::begins(const HttpAnswer& answer) -> bool {
     return false;
   };
   const auto range = HttpContentRange::parse(answer.content_range);
-  const std::string_view version = setup_.endpoint.gcs ? answer.header("x-goog-generation") : answer.etag;
+  const std::string_view found = setup_.endpoint.gcs ? answer.header("x-goog-generation") : answer.etag;
   std::string& wanted = request_.condition.version;
-  if (!wanted.empty() && !version.empty() && version != wanted) return fail(s3_errc::changed, status);
+  if (!wanted.empty() && !found.empty() && found != wanted) return fail(s3_errc::changed, status);
   if (left_) {
     const bool whole = answer.status == 200 && next_first_ == 0 && answer.content_length == *left_;
     const bool part = answer.status == 206 && range && range->first == next_first_ && range->bytes <= *left_ &&
@@ -318,7 +318,7 @@ inline auto S3Core::begins(const HttpAnswer& answer) -> bool {
                                           std::to_string(request_.most_bytes) + ")");
     left_ = *answer.content_length;
   }
-  if (wanted.empty()) wanted = version;  // what comes after a lost connection must be of the same object
+  if (wanted.empty()) wanted = found;  // what comes after a lost connection must be of the same object
   answer_ = {.status = answer.status, .content_length = answer.content_length, .content_range = answer.content_range};
   answer_.etag = answer.etag;
   answer_.headers = answer.headers;

@@ -66,10 +66,10 @@ struct S3Request {
   bool from_end = false;  ///< For get: the last `bytes` bytes, or all if the object is shorter.
   std::uint64_t most_bytes = all;  ///< For get: the object must not be longer, if `bytes` is `all`.
 
-  /// Reads `bytes` bytes of an object from `first` on. They must lie inside it. `version` may be empty: any.
-  [[nodiscard]] static auto get(std::string key, std::uint64_t first, std::uint64_t bytes, std::string version = {})
+  /// Reads `bytes` bytes of an object from `first` on. They must lie inside it. `wanted`: its version; empty: any.
+  [[nodiscard]] static auto get(std::string key, std::uint64_t first, std::uint64_t bytes, std::string wanted = {})
       -> S3Request {
-    return {.key = std::move(key), .condition = {.version = std::move(version)}, .first = first, .bytes = bytes};
+    return {.key = std::move(key), .condition = {.version = std::move(wanted)}, .first = first, .bytes = bytes};
   }
   /// Reads a whole object of at most `most_bytes` bytes.
   [[nodiscard]] static auto get_all(std::string key, std::uint64_t most_bytes) -> S3Request {
