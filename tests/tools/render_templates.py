@@ -43,6 +43,7 @@ SETS = {
         "environment": {"OPENBLAS_NUM_THREADS": 1}, "storage_class": "nfs", "host_volume": "/mnt/train",
         "egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}],
         "tolerations": [{"key": "gpu", "operator": "Exists"}]},
+    "issued": LEAST | {"name": "mnist", "namespace_name": "research", "tls_issuer": "cluster-ca"},
     "nasty": LEAST | {"ps_replicas": 1, "worker_replicas": 1, "tensorboard": True, "command": ["/train", *NASTY],
                       "environment": {f"N{i}": text for i, text in enumerate(NASTY)}},
 }
@@ -128,9 +129,27 @@ def restricted(documents):
 CERTIFICATES = {"tls.crt", "tls.key", "ca.crt"}
 
 
+def names_issued(documents, values):
+    """The certificate that cert-manager is asked for is for every task, for both uses, and for no other name."""
+    spec, = (d["spec"] for d in documents if d["kind"] == "Certificate")
+    assert {"server auth", "client auth"} <= set(spec["usages"]), spec
+    assert spec["secretName"] == values["tls_secret_name"] and spec["issuerRef"]["name"] == values["tls_issuer"], spec
+    told = [host.rpartition(":")[0] for _, text in render_hosts.told_hosts(documents) for host in text.split(",")]
+    if not told:  # of a TFJob
+        told = [f"mnist-{role}-{i}.research.svc" for role, count in (("ps", 2), ("worker", 3)) for i in range(count)]
+    fits = {host: [name for name in spec["dnsNames"] if name == host or name.startswith("*.") and
+                   name[2:] == host.partition(".")[2]] for host in told}
+    assert all(fits.values()), f"not for {[host for host, names in fits.items() if not names]}"
+    assert set(spec["dnsNames"]) == {name for names in fits.values() for name in names}, spec["dnsNames"]
+    assert all(values["name"] in name for name in spec["dnsNames"]), "a wildcard for other jobs too"
+
+
 def certificates_given(name, text, documents, values):
     """Every task, and no other program, is told the directory of certificates, and that directory is there. `text`: of
     the file, or what a script has started."""
+    if documents is not None and "kind" in documents[0] and "tls_issuer" in values:
+        values = {"tls_secret_name": f"{values['name']}-tls", "ps_replicas": 2, "worker_replicas": 3} | values
+        names_issued(documents, values)
     if "tls_secret_name" not in values:
         assert "TLS" not in text and "/etc/distrib/tls" not in text, "certificates that nobody asked for"
         return
