@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """rpc.py BUILD [ROW...]: compares the library's calls with Asio alone ("floor"), epoll alone, the usual first attempt
 with Asio ("naive") and gRPC. Prints lines of results.jsonl to stdout, and each row to stderr when it is finished. ROWs
-are numbers from 1 to 18; without any, all rows are measured.
+are numbers from 1 to 19; without any, all rows are measured.
 
 Every peer is a program of benchmarks/rpc, with one process for the server and one for the client, over 127.0.0.1. In
 each round all peers are measured one after the other, so that a ratio compares figures of the same minutes; the medians
@@ -9,6 +9,8 @@ of the rounds are compared. If other processes used more than 0.3 of a core duri
 times (for 2 minutes in all), and the quietest counts. CPU time is that of both processes in the measured time. If this
 user is allowed to, timed processes run in the round-robin real-time class. In rows 1, 2 and 4 both ends run on one
 core, in row 3 each end has its own core.
+
+Row 19 is mutual TLS 1.3, of the library and of gRPC, beside plain calls of both; it needs the program openssl.
 
 More peers: DISTRIB_BENCH_BRPC, DISTRIB_BENCH_CORO_RPC and DISTRIB_BENCH_PS_LITE may each name a folder with a program
 `benchmark_rpc` that accepts the command line of benchmarks/rpc/load.hpp: `benchmark_rpc serve` prints its port, and
@@ -34,6 +36,7 @@ PATIENCE = 120  # seconds that all repeated rounds together may take
 SECONDS, WARM = 0.35, 0.1
 SILENT, USED = 9500, 1000  # connections whose memory is measured
 UNCHECKED, UNCOUNTED, WHOLE = "ours, no checksums", "ours, no metrics", "ours, whole"
+SECURED, GRPC_SECURED = "ours, TLS", "gRPC, TLS"
 HERE = pathlib.Path(__file__).resolve().parent
 CPUS = sorted(os.sched_getaffinity(0))
 
@@ -64,10 +67,29 @@ class Case:
     load: list
     serve: list = dataclasses.field(default_factory=list)
     place: str = "free"
+    own: str = "ours"  # the peer that the others are compared with
 
 
-def peers(build):
-    """Returns {name: Peer} of all peers whose program exists."""
+def make_certificates(folder):
+    """Makes an authority, and a certificate of it for this machine, in the files that the programs read. Returns false
+    without the program openssl."""
+    if not shutil.which("openssl"):
+        note("  without TLS: the program openssl is missing")
+        return False
+    new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    pathlib.Path(folder, "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n"
+                                             "extendedKeyUsage=serverAuth,clientAuth\n", encoding="ascii")
+    for command in (
+            ["req", "-x509", *new, "-days", "2", "-subj", "/CN=benchmark", "-keyout", "ca.key", "-out", "ca.crt"],
+            ["req", *new, "-subj", "/CN=end", "-keyout", "tls.key", "-out", "request"],
+            ["x509", "-req", "-in", "request", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+             "-extfile", "names", "-out", "tls.crt"]):
+        subprocess.run(["openssl", *command], cwd=folder, check=True, stderr=subprocess.DEVNULL)
+    return True
+
+
+def peers(build, certificates=""):
+    """Returns {name: Peer} of all peers whose program exists. `certificates`: a folder for those of TLS."""
     program = f"{build}/benchmarks/benchmark_rpc_"
     found = [Peer("ours", program + "ours", ["--metrics"]), Peer("floor", program + "floor"), Peer("epoll", program + "epoll"),
              Peer("blocking", program + "blocking"), Peer("naive", program + "naive"),
@@ -76,6 +98,9 @@ def peers(build):
              Peer("gRPC bytes-buffer", program + "grpc", ["--style", "generic"]),
              Peer(UNCHECKED, program + "unchecked", ["--metrics"]), Peer(UNCOUNTED, program + "ours"),
              Peer(WHOLE, program + "ours", ["--metrics", "--chunks", "0"])]
+    if certificates and make_certificates(certificates):
+        found += [Peer(SECURED, program + "secured", ["--metrics", "--tls", certificates]),
+                  Peer(GRPC_SECURED, program + "grpc", ["--style", "cq", "--tls", certificates])]
     for name, variable in ("brpc", "BRPC"), ("coro_rpc", "CORO_RPC"), ("ps-lite", "PS_LITE"):
         checkout = os.environ.get("DISTRIB_BENCH_" + variable)
         if checkout:
@@ -177,6 +202,22 @@ def cases():
             Line(f"row18 16 B x {flight}", rate, "k/s", {UNCHECKED: 0.90, UNCOUNTED: 0.90}),
             Line(f"row18 16 B x {flight}, CPU", cpu_per_call, "CPU us", {UNCHECKED: None, UNCOUNTED: None}),
         ], ["--in_flight", flight])
+
+    secured = [SECURED, "ours", GRPC_SECURED, "gRPC"]  # the figure is that of SECURED
+    for flight in "1", "32":
+        yield Case({"19"}, f"16 B x {flight}, TLS", secured, [
+            Line(f"row19 16 B x {flight}, TLS", rate, "k/s", {"ours": None, GRPC_SECURED: 1.2, "gRPC": None}),
+            Line(f"row19 16 B x {flight}, TLS, CPU", cpu_per_call, "CPU us", {"ours": None, GRPC_SECURED: 1.0}),
+        ], ["--in_flight", flight], own=SECURED)
+    for size, number in ("4 KiB", 4 << 10), ("64 KiB", 64 << 10), ("1 MiB", 1 << 20):
+        for method in "push", "pull":
+            target = 1.2 if number >= 64 << 10 else None
+            yield Case({"19"}, f"{method} {size}, TLS", secured, [
+                Line(f"row19 {method} {size}, TLS", gigabytes(number), "GB/s",
+                     {"ours": None, GRPC_SECURED: target, "gRPC": None}),
+                Line(f"row19 {method} {size}, TLS, CPU", cpu_per_gigabyte(number), "s/GB",
+                     {"ours": None, GRPC_SECURED: 1.0}),
+            ], ["--method", method, "--bytes", str(number), "--in_flight", "2"], own=SECURED)
 
 
 # --- processes ---
@@ -296,7 +337,7 @@ def run_case(case, known):
                 servers.append(Server(known[name], case.serve, case.place))
             except RuntimeError as error:
                 note(f"  {case.name}: without {name}: {error}")
-        if len(servers) < 2 or not any(server.peer.name == "ours" for server in servers):
+        if len(servers) < 2 or not any(server.peer.name == case.own for server in servers):
             return {}
         for number in range(ROUNDS):
             turn = number % len(servers)
@@ -317,7 +358,7 @@ def run_case(case, known):
             f"{name} {medians[name]:.4g} ({values[0]:.3g}-{values[-1]:.3g})" for name, values in figures.items()))
         for name, target in line.targets.items():
             if name in medians:
-                print(result(line.name, medians["ours"], medians[name], name, line.unit, target), flush=True)
+                print(result(line.name, medians[case.own], medians[name], name, line.unit, target), flush=True)
     return compared
 
 
@@ -444,8 +485,12 @@ def row17(build, known):
 
 
 def main():
-    build, wanted = sys.argv[1], set(sys.argv[2:])
-    known = peers(build)
+    with tempfile.TemporaryDirectory() as certificates:
+        return measure_rows(sys.argv[1], set(sys.argv[2:]), certificates)
+
+
+def measure_rows(build, wanted, certificates):
+    known = peers(build, certificates)
     if "ours" not in known or "floor" not in known:
         note(f"error: {build} has no benchmark_rpc_ours or no benchmark_rpc_floor; benchmarks/run.sh rpc builds them")
         return 70

@@ -15,7 +15,8 @@
 #   parameters pushes and pulls of dense values and of rows of a table, compared with gRPC, and with ps-lite if PS_LITE
 #              names a checkout of it; tables in one process, compared with maps and locks; and kernels
 #   records    reading, writing, parsing, shuffling and compressing records, compared with memory, protobuf and zlib
-#   rpc        calls, compared with Asio, epoll and gRPC: latency, rate, CPU, memory, allocations, cost of compiling
+#   rpc        calls, compared with Asio, epoll and gRPC: latency, rate, CPU, memory, allocations, cost of compiling; and
+#              over TLS
 #   rpc-abuse  a server under garbage, half frames, slow readers, resets, deadlines, overload and its own end
 #   records-tensorflow   reading, writing and parsing records, compared with TensorFlow
 #   main-job-tensorflow  the main job, asynchronous, compared with TensorFlow in as many processes and in one; gathering
@@ -28,7 +29,7 @@
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,27s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,28s/^# //p' benchmarks/run.sh)
 
 names=() build=build/benchmarks compiled=OFF
 for name in "$@"; do

@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +36,30 @@ auto reply_to(std::string_view method, std::string_view body) -> std::string_vie
   std::uint32_t size = 0;
   std::memcpy(&size, body.data(), std::min(body.size(), sizeof size));
   return {block().data(), std::min<std::size_t>(size, block_bytes)};
+}
+
+/// Returns a file of the directory of certificates.
+auto certificate_file(const Options& options, const std::string& name) -> std::string {
+  std::ifstream file{options.tls + "/" + name, std::ios::binary};
+  if (!file) fail("cannot read " + options.tls + "/" + name);
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+// With TLS both ends ask for a certificate of the authority.
+auto server_credentials(const Options& options) -> std::shared_ptr<grpc::ServerCredentials> {
+  if (options.tls.empty()) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions how{GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY};
+  how.pem_root_certs = certificate_file(options, "ca.crt");
+  how.pem_key_cert_pairs = {{certificate_file(options, "tls.key"), certificate_file(options, "tls.crt")}};
+  return grpc::SslServerCredentials(how);
+}
+auto channel_credentials(const Options& options) -> std::shared_ptr<grpc::ChannelCredentials> {
+  if (options.tls.empty()) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions how;
+  how.pem_root_certs = certificate_file(options, "ca.crt");
+  how.pem_private_key = certificate_file(options, "tls.key");
+  how.pem_cert_chain = certificate_file(options, "tls.crt");
+  return grpc::SslCredentials(how);
 }
 
 /// A pending operation of a completion queue; `done` is called when it ends.
@@ -178,7 +204,7 @@ class GenericCall final : public Tag {
 void serve(const Options& options) {
   grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort("127.0.0.1:0", server_credentials(options), &port);
   builder.SetMaxReceiveMessageSize(-1);
   Service service;
   CallbackServer callback;
@@ -309,7 +335,7 @@ void load(const Options& options) {
     arguments.SetMaxReceiveMessageSize(-1);
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // each channel has its own connection
     channels.push_back(grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(options.port),
-                                                 grpc::InsecureChannelCredentials(), arguments));
+                                                 channel_credentials(options), arguments));
     channels.back()->GetState(true);
     stubs.push_back(Blob::NewStub(channels.back()));
     generic_stubs.push_back(std::make_unique<grpc::GenericStub>(channels.back()));

@@ -39,6 +39,7 @@ struct Options {
   std::string method = "echo";
   /// A file of 16 bytes, mapped by both ends, for counting allocations. Empty: not counted.
   std::string counters;
+  std::string tls;  ///< A directory with tls.crt, tls.key and ca.crt: both ends use mutual TLS. Empty: plain.
   std::uint16_t port = 0;
   std::uint32_t bytes = 16;
   std::size_t keys = 0;  ///< Keys of each request to a table; 0: no table. For programs that have tables.
@@ -85,6 +86,7 @@ struct Options {
       take("--budget", budget);
       take("--warm_budget", warm_budget);
       take("--counters", counters);
+      take("--tls", tls);
       take("--port", port);
       take("--bytes", bytes);
       take("--keys", keys);

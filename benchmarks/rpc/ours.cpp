@@ -102,6 +102,7 @@ void serve_with(auto router, const Options& options, Observes& observer) {
   how.owed_bytes = std::size_t{32} << 20;
   how.silent_after = 600s;
   how.frame_within = 1s;
+  how.transport = transport_of(options.tls);
   asio::signal_set end{context, SIGTERM};
   const distrib::Address address{"127.0.0.1", 0};
   map_counters(options);

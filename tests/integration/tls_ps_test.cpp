@@ -232,7 +232,11 @@ TEST_CASE("Server over TLS: metrics for visitors without a certificate, unless t
     return answer;
   };
   const std::string good = "HTTP/1.1 200 OK\r\n";
-  CHECK(ask(of_task(authority, tls_ends::here)).starts_with(good));
+  const std::string page = ask(of_task(authority, tls_ends::here));
+  CHECK(page.starts_with(good));
+  const auto expires = std::chrono::floor<std::chrono::seconds>(options.rpc.transport->expires().time_since_epoch());
+  CHECK_THAT(page,
+             ContainsSubstring("\ndistrib_tls_certificate_expires_seconds " + std::to_string(expires.count()) + "\n"));
   CHECK(ask(Tls::from_files({{}, {}, authority.file()})).starts_with(good) != options.metrics_need_certificate);
   asio::io_context context{1};
   TcpSocket plain{context.get_executor()};
@@ -272,7 +276,8 @@ TEST_CASE("Server over TLS: changed files are used by new connections, and refus
   CHECK(ask_status(address, how).size() == 1);
   authority.issue_in(path, {"DNS:ps7.example"});
   while (heard.texts().empty()) std::this_thread::yield();
-  CHECK_THAT(heard.first(), ContainsSubstring("new certificate files"));
+  CHECK_THAT(heard.first(), ContainsSubstring("new certificate files") && ContainsSubstring("must be for 127.0.0.1"));
+  CHECK(ask_status(address, how).size() == 1);  // the earlier certificate stays in use
   next.issue_in(path, {tls_ends::here});
   how.tls = of_task(next, tls_ends::here);
   Error error = {net_errc::untrusted, {}};

@@ -202,7 +202,7 @@ TEST_CASE("RpcClientPool over TLS: certificates that change while it runs", "[tl
 
   house.replace_files();
   Error error;
-  house.server_tls->refresh(error);
+  house.server_tls->refresh({}, nullptr, error);
   CHECK_FALSE(error);
   CHECK_FALSE(house.echo(pool, "b"));  // the open connection continues
   house.breaks = true;
@@ -210,12 +210,12 @@ TEST_CASE("RpcClientPool over TLS: certificates that change while it runs", "[tl
   pool.async_call<PoolEcho>({"break"}, {60s}, [&](std::error_code ec, const Text&) { end = ec; });
   CHECK_THAT(house.heard(Event::Kind::waiting, net_errc::untrusted).text, ContainsSubstring("certificate"));
   CHECK_FALSE(end);
-  house.client_tls->refresh(error);  // its authority is in the file that was replaced
+  house.client_tls->refresh({}, nullptr, error);  // its authority is in the file that was replaced
   CHECK(error.code == net_errc::untrusted);  // its own certificate is not of that authority
 
   house.ours.renew();  // the old authority again
   static_cast<void>(house.files());  // trusted files again, with another key
-  house.server_tls->refresh(error);
+  house.server_tls->refresh({}, nullptr, error);
   CHECK_FALSE(error);
   run_until(house.context, [&] { return end.has_value(); });
   CHECK_FALSE(*end);

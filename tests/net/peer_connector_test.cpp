@@ -10,8 +10,8 @@
 #if __has_include(<openssl/ssl.h>)
 #include "net/tls/tls_ends.hpp"
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
+#include <asio/use_future.hpp>
 #endif
 
 #include <chrono>
@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -194,6 +195,96 @@ TEST_CASE("PeerConnector: may be destroyed inside its callback", "[net][tls]") {
       },
       secured());
   run_until(context, [&] { return called; });
+}
+
+TEST_CASE("async_connect with a PeerSecurity: completes with each kind of result", "[net][tls]") {
+  asio::io_context context{1};
+  const auto listener = secure_listener(context);
+  support::Acceptor silent{context, support::loopback()};
+  const support::TakenPort taken{context};
+  ConnectOptions options;
+  options.deadline = support::now() + 60s;
+  Address address{"localhost", listener->port()};
+  PeerSecurity security = secured();
+  std::error_code expected;
+  SECTION("a stream") {}
+  SECTION("a plain stream") { security = {}; }
+  SECTION("the server is not accepted") {
+    address.host = "127.0.0.1";
+    expected = net_errc::untrusted;
+  }
+  SECTION("a server that is silent in the handshake") {
+    address = {"127.0.0.1", port_of_acceptor(silent)};
+    options.deadline = support::now() + 50ms;
+    expected = net_errc::timed_out;
+  }
+  SECTION("a server that is silent, tried several times") {
+    address = {"127.0.0.1", port_of_acceptor(silent)};
+    options.longest_try = options.longest_pause = 5ms;
+    options.most_tries = 3;
+    expected = net_errc::timed_out;
+  }
+  SECTION("a server that ends every handshake") {
+    address = {"127.0.0.1", port_of_acceptor(silent)};
+    silent.async_accept([&](const std::error_code&, TcpSocket socket) { socket.close(); });
+    options.most_tries = 1;
+    expected = net_errc::broken_handshake;
+  }
+  SECTION("no server") {
+    address = taken.address();
+    options.most_tries = 1;
+    expected = net_errc::refused;
+  }
+  SECTION("a bad address") {
+    address.port = 0;
+    expected = net_errc::bad_address;
+  }
+  SECTION("a deadline that has passed") {
+    address = {"127.0.0.1", port_of_acceptor(silent)};
+    options.deadline = support::now() - 1s;
+    expected = net_errc::timed_out;
+  }
+  asio::io_context elsewhere{1};
+  int calls = 0;
+  const auto connected = [&](const std::error_code& ec, const std::optional<PeerStream>& stream) {
+    ++calls;
+    CHECK(ec == expected);
+    CHECK(stream.has_value() == !ec);
+    if (stream) CHECK(stream->is_secure() == (security.transport != nullptr));
+  };
+  async_connect(context.get_executor(), address, options, security,
+                asio::bind_executor(elsewhere.get_executor(), connected));
+  while (elsewhere.poll() == 0) {
+    elsewhere.restart();
+    context.restart();
+    REQUIRE(context.run_one() == 1);
+    CHECK(calls == 0);
+  }
+  CHECK(calls == 1);
+}
+
+TEST_CASE("async_connect with a PeerSecurity: called on another thread, and dropped with its context", "[net][tls]") {
+  {
+    asio::io_context context{1};
+    const auto listener = secure_listener(context);
+    const auto work = asio::make_work_guard(context);
+    std::thread thread{[&] { context.run(); }};
+    auto stream =
+        async_connect(context.get_executor(), Address{"localhost", listener->port()}, {}, secured(), asio::use_future);
+    CHECK(stream.get().has_value());
+    context.stop();
+    thread.join();
+  }
+  const auto held = std::make_shared<int>();
+  for (int handlers = 0; handlers < 8; ++handlers) {
+    asio::io_context context{1};
+    const support::Acceptor silent{context, support::loopback()};
+    async_connect(context.get_executor(), Address{"127.0.0.1", port_of_acceptor(silent)}, {}, secured(),
+                  [held](const std::error_code&, const std::optional<PeerStream>&) { FAIL(); });
+    for (int i = 0; i < handlers; ++i) context.poll_one();
+    CHECK(held.use_count() > 1);
+  }
+  CHECK(held.use_count() == 1);
 }
 
 TEST_CASE("async_connect with a PeerSecurity: completes once, also when it is cancelled at any time", "[net][tls]") {

@@ -9,8 +9,12 @@
 #include "net/tls/tls_ends.hpp"
 #endif
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <deque>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +62,12 @@ struct Hall {
 };
 
 const std::string half_hello{"\x16\x03\x01\x02\x00\x01", 6};
+
+/// Returns the number of files and sockets that this process has open.
+auto open_files() -> std::size_t {
+  const std::filesystem::directory_iterator files{"/proc/self/fd"};
+  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
 
 }  // namespace
 
@@ -154,6 +164,59 @@ TEST_CASE("PeerListener: for one more handshake the oldest client that owes byte
   CHECK(hall.listener->handshakes() == 3);
   const auto connector = hall.connector();
   run_until(hall.context, [&] { return hall.streams.size() == 1 && hall.guests.size() == 1; });
+}
+
+TEST_CASE("PeerListener: refused clients that do not leave are closed, the oldest first", "[net][tls]") {
+  PeerListenerOptions options;
+  options.max_handshakes = 3;
+  SecureHall hall{options};
+  const std::size_t before = open_files();
+  std::vector<TcpSocket> guests;
+  for (std::size_t i = 1; i <= 20; ++i) {
+    guests.push_back(hall.guest("HELO"));
+    run_until(hall.context, [&] { return hall.refused.size() == i; });
+    CHECK(open_files() - before <= guests.size() + options.max_handshakes);
+  }
+  for (TcpSocket& guest : guests) CHECK(Hall::is_closed(guest));  // or about to: the end is sent
+  const auto connector = hall.connector();
+  run_until(hall.context, [&] { return hall.streams.size() == 1 && hall.guests.size() == 1; });
+}
+
+TEST_CASE("PeerListener: a client joins in time beside 10 000 half handshakes", "[net][tls]") {
+  PeerListenerOptions options;
+  options.max_handshakes = 64;
+  SecureHall hall{options};
+  constexpr std::size_t most_sockets = 100;  // of the attacker: the oldest ones are given up
+  const std::size_t before = open_files();
+  std::size_t handshakes = 0;
+  std::size_t files = 0;
+  const auto watch = [&] {
+    handshakes = std::max(handshakes, hall.listener->handshakes());
+    files = std::max(files, open_files() - before);
+  };
+  std::deque<TcpSocket> halves;
+  std::unique_ptr<PeerConnector> connector;
+  Instant begun{};
+  std::chrono::nanoseconds longest{0};
+  std::size_t joined = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    halves.push_back(hall.guest(i % 3 == 0 ? std::string{} : half_hello));
+    if (halves.size() > most_sockets) halves.pop_front();
+    if (i % 2'000 == 1'000) {
+      begun = support::now();
+      connector = hall.connector();
+    }
+    while (hall.context.poll() != 0) continue;
+    if (i % 100 == 0) watch();
+    if (hall.guests.size() == joined || hall.streams.size() == joined) continue;
+    longest = std::max<std::chrono::nanoseconds>(longest, support::now() - begun);
+    ++joined;
+  }
+  run_until(hall.context, [&] { return hall.guests.size() == 5 && hall.streams.size() == 5; });
+  CHECK(joined >= 4);  // while the attack went on
+  CHECK(longest < 5s);
+  CHECK(handshakes <= options.max_handshakes);
+  CHECK(files <= most_sockets + options.max_handshakes + 20);
 }
 
 TEST_CASE("PeerHandshake: a peer whose bytes have arrived owes none", "[net][tls]") {

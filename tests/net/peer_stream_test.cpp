@@ -7,8 +7,11 @@
 
 #include <distrib/net/drive.hpp>
 
+#include <asio/cancellation_signal.hpp>
+
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -67,6 +70,45 @@ TEST_CASE("PeerStream: is driven, plain or through a layer", "[net]") {
   std::string text(10, ' ');
   asio::read(sockets.peer, asio::buffer(text));
   CHECK(text == "0123456789");
+}
+
+TEST_CASE("PeerStream: driven through a layer, it is cancelled, and completes on the handler's executor", "[net]") {
+  asio::io_context context{1};
+  asio::io_context elsewhere{1};
+  SocketPair sockets{context};
+  const bool secure = GENERATE(false, true);
+  sockets.socket.non_blocking(true);
+  PeerStream stream{std::move(sockets.socket), secure ? std::make_unique<support::Dribble>() : nullptr, support::now()};
+  struct {
+    auto next(const std::error_code& ec, std::size_t) -> DriveAction {
+      return std::exchange(is_begun, true) ? DriveAction::done(ec) : DriveAction::read(bytes);
+    }
+    std::array<std::byte, 10> bytes{};
+    bool is_begun = false;
+  } core;
+  asio::cancellation_signal stop;
+  std::optional<std::error_code> end;
+  distrib::async_drive(
+      stream, core,
+      asio::bind_cancellation_slot(
+          stop.slot(), asio::bind_executor(elsewhere.get_executor(), [&](const std::error_code& ec) { end = ec; })));
+  // A handler may begin on the stream's executor, and then continues on its own.
+  const auto run_both = [&] {
+    for (std::size_t ran = 1; ran != 0;) {
+      context.restart();
+      elsewhere.restart();
+      const bool was_ended = end.has_value();
+      ran = context.poll();
+      CHECK(end.has_value() == was_ended);
+      ran += elsewhere.poll();
+    }
+  };
+  run_both();
+  CHECK_FALSE(end);
+  stop.emit(asio::cancellation_type::terminal);
+  run_both();
+  REQUIRE(end);
+  CHECK(*end == std::errc::operation_canceled);
 }
 
 TEST_CASE("PeerStream: a wait completes at once, but not inside the call, if the layer holds bytes", "[net]") {

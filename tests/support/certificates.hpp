@@ -34,6 +34,8 @@ struct CertificateWish {
   long from_days = -2;  // from now
   long to_days = 1;
   std::string uses = "serverAuth,clientAuth";  // empty: not said
+  long from_seconds = 0;  // added to `from_days`
+  unsigned rsa_bits = 0;  // 0: a key of P-256
 };
 
 /// Signs certificates, including its own.
@@ -75,11 +77,13 @@ class Authority {
   };
 
   void issue(const distrib::TlsFiles& files, const CertificateWish& wish) const {
-    const Key key{::EVP_EC_gen("P-256")};
+    const Key key{wish.rsa_bits == 0 ? ::EVP_EC_gen("P-256") : ::EVP_RSA_gen(wish.rsa_bits)};
     std::vector<Extension> extensions;
     if (!wish.names.empty()) extensions.push_back({NID_subject_alt_name, wish.names.c_str()});
     if (!wish.uses.empty()) extensions.push_back({NID_ext_key_usage, wish.uses.c_str()});
-    const Certificate made = certificate("task", key.get(), extensions, wish.to_days, wish.from_days);
+    constexpr long day = 86400;
+    const Certificate made =
+        certificate("task", key.get(), extensions, wish.to_days, wish.from_days * day + wish.from_seconds);
     write(files.certificate, made.get(), nullptr);
     write(files.key, nullptr, key.get());
     std::filesystem::permissions(files.key, std::filesystem::perms{0600});
@@ -90,14 +94,14 @@ class Authority {
   }
 
   auto certificate(const std::string& name, ::EVP_PKEY* key, const std::vector<Extension>& extensions, long to_days,
-                   long from_days = -2) const -> Certificate {
+                   long from_seconds = -172800) const -> Certificate {
     Certificate made{::X509_new()};
     must(made && key_ && key != nullptr);
     must(::X509_set_version(made.get(), 2) == 1);
     static long serial = 1;
     must(::ASN1_INTEGER_set(::X509_get_serialNumber(made.get()), ++serial) == 1);
     constexpr long day = 86400;
-    must(::X509_gmtime_adj(::X509_getm_notBefore(made.get()), from_days * day) != nullptr);
+    must(::X509_gmtime_adj(::X509_getm_notBefore(made.get()), from_seconds) != nullptr);
     must(::X509_gmtime_adj(::X509_getm_notAfter(made.get()), to_days * day) != nullptr);
     must(::X509_set_pubkey(made.get(), key) == 1);
     ::X509_NAME* const subject = ::X509_get_subject_name(made.get());

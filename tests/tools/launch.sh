@@ -301,6 +301,43 @@ refused 64 'nonsense' launch --ps 1 --workers 1 --nonsense -- ./task
 refused 64 '.' launch --ps 1 --workers 1 ./task
 refused 64 'subcommand'
 
+what='--tls'
+if command -v openssl >/dev/null; then
+  task 'cd "$DISTRIB_TLS_DIRECTORY" || exit; echo "directory $PWD"
+for use in sslserver sslclient; do openssl verify -purpose $use -verify_ip 127.0.0.1 -CAfile ca.crt tls.crt; done
+openssl verify -verify_hostname localhost -CAfile ca.crt tls.crt
+[ "$(openssl x509 -in tls.crt -pubkey -noout)" = "$(openssl pkey -in tls.key -pubout)" ] && echo "the key fits"
+stat -c "%n %a" -- . *'
+  DISTRIB_TLS_DIRECTORY=/of/the/starter launch 0 --ps 1 --workers 1 --tls
+  directory=$(sed -n 's/^launch | certificates: //p' log)
+  [ -n "$directory" ] || fail 'the directory is not told'
+  for name in ps0 worker0; do
+    says "^$name \| directory $directory\$"
+    [ "$(grep -c "^$name | tls.crt: OK\$" log)" -eq 3 ] || fail "$name: the certificate is not good for both ends"
+    says "^$name \| the key fits\$"
+    says "^$name \| \. 700\$"
+    says "^$name \| tls\.key 600\$"
+    says_not "^$name \| ca\.key"  # no further certificate can be made
+  done
+  [ ! -e "$directory" ] || fail "$directory is left"
+  task 'echo "directory ${DISTRIB_TLS_DIRECTORY-none}"'
+  launch 0 --ps 1 --workers 1
+  says '^ps0 \| directory none$'
+  task "$forever"
+  in_background 2 --ps 1 --workers 1 --tls
+  directory=$(sed -n 's/^launch | certificates: //p' log)
+  [ -e "$directory/tls.key" ] || fail 'no certificate while the job runs'
+  kill -INT "$launch"
+  ends_with 143
+  [ ! -e "$directory" ] || fail "$directory is left after Ctrl-C"
+  task 'exit 0'
+  mkdir nothing
+  status=0
+  PATH=$PWD/nothing "$distrib" launch --ps 1 --workers 1 --tls -- ./task >log 2>&1 || status=$?
+  [ $status -eq 70 ] || fail "without openssl: exit code $status"
+  says '^error: the program openssl .*cannot make certificates'
+fi
+
 what='a file that cannot be executed'
 printf '#!/no/such/interpreter\n' >task && chmod +x task && : >pids
 launch 126 --ps 1 --workers 1

@@ -43,6 +43,7 @@ SETS = {
         "environment": {"OPENBLAS_NUM_THREADS": 1}, "storage_class": "nfs", "host_volume": "/mnt/train",
         "egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}],
         "tolerations": [{"key": "gpu", "operator": "Exists"}]},
+    "issued": LEAST | {"name": "mnist", "namespace_name": "research", "tls_issuer": "cluster-ca"},
     "nasty": LEAST | {"ps_replicas": 1, "worker_replicas": 1, "tensorboard": True, "command": ["/train", *NASTY],
                       "environment": {f"N{i}": text for i, text in enumerate(NASTY)}},
 }
@@ -125,28 +126,109 @@ def restricted(documents):
                 assert own["readOnlyRootFilesystem"] is True and container["resources"]["limits"]["memory"], name
 
 
-# Programs of this text are first in the PATH of a script; each notes its arguments and the variables N0, N1, ...
+CERTIFICATES = {"tls.crt", "tls.key", "ca.crt"}
+
+
+def names_issued(documents, values):
+    """The certificate that cert-manager is asked for is for every task, for both uses, and for no other name."""
+    spec, = (d["spec"] for d in documents if d["kind"] == "Certificate")
+    assert {"server auth", "client auth"} <= set(spec["usages"]), spec
+    assert spec["secretName"] == values["tls_secret_name"] and spec["issuerRef"]["name"] == values["tls_issuer"], spec
+    told = [host.rpartition(":")[0] for _, text in render_hosts.told_hosts(documents) for host in text.split(",")]
+    if not told:  # of a TFJob
+        told = [f"mnist-{role}-{i}.research.svc" for role, count in (("ps", 2), ("worker", 3)) for i in range(count)]
+    fits = {host: [name for name in spec["dnsNames"] if name == host or name.startswith("*.") and
+                   name[2:] == host.partition(".")[2]] for host in told}
+    assert all(fits.values()), f"not for {[host for host, names in fits.items() if not names]}"
+    assert set(spec["dnsNames"]) == {name for names in fits.values() for name in names}, spec["dnsNames"]
+    assert all(values["name"] in name for name in spec["dnsNames"]), "a wildcard for other jobs too"
+
+
+def certificates_given(name, text, documents, values):
+    """Every task, and no other program, is told the directory of certificates, and that directory is there. `text`: of
+    the file, or what a script has started."""
+    if documents is not None and "kind" in documents[0] and "tls_issuer" in values:
+        values = {"tls_secret_name": f"{values['name']}-tls", "ps_replicas": 2, "worker_replicas": 3} | values
+        names_issued(documents, values)
+    if "tls_secret_name" not in values:
+        assert "TLS" not in text and "/etc/distrib/tls" not in text, "certificates that nobody asked for"
+        return
+    tasks = values["ps_replicas"] + values["worker_replicas"]
+    told, files = [], []  # of each task
+    if documents is None:
+        assert f"\0DISTRIB_TLS_DIRECTORY={values['tls_secret_name']}\0" in f"\0{text}", "the tasks get no directory"
+        assert "mpi" not in name or "\0-x\0DISTRIB_TLS_DIRECTORY\0" in text, "mpirun does not pass it on"
+        return
+    if "kind" in documents[0]:
+        for document in documents:
+            for labels, pod, _, _ in render_kubernetes.pods(document):
+                container, = pod["containers"]
+                if labels.get("app.kubernetes.io/component") not in ("ps", "worker"):
+                    assert not [mount for mount in container["volumeMounts"] if mount["name"] == "tls"], "not a task"
+                    continue
+                told += [v["value"] for v in container["env"] if v["name"] == "DISTRIB_TLS_DIRECTORY"]
+                volume, = (v for v in pod["volumes"] if v["name"] == "tls")
+                # A whole directory, because single files are never replaced.
+                assert volume["secret"] == {"secretName": values["tls_secret_name"], "defaultMode": 0o440}, volume
+                files += [m["mountPath"] for m in container["volumeMounts"]
+                          if m == {"name": "tls", "mountPath": "/etc/distrib/tls", "readOnly": True}]
+        assert told and set(told) == set(files) and len(told) == len(files), f"told {told}, mounted {files}"
+        return
+    if "services" in documents[0]:
+        document, tasks = documents[0], len(documents[0]["services"]) - 1  # and TensorBoard
+        for role, service in document["services"].items():
+            environment = service.get("environment", {})
+            told += [environment[key] for key in environment if key == "DISTRIB_TLS_DIRECTORY"]
+            secrets = {s["target"]: s["source"] for s in service.get("secrets", [])}
+            mounted = [v["target"] for v in service["volumes"] if v["source"] == values["tls_secret_name"]]
+            assert role != "tensorboard" or not (mounted or secrets), "TensorBoard has the key"
+            found = {path.rpartition("/")[2]: source for path, source in secrets.items() if "/tls/" in path}
+            assert mounted or role == "tensorboard" or found == {
+                file: f"{values['tls_secret_name']}-{file}" for file in CERTIFICATES}, f"{role}: {found}"
+            files += mounted or [path.rpartition("/")[0] for path in secrets if path.endswith("/tls.key")]
+    else:
+        for app_id, app in render_marathon.marathon_apps(documents[0]):
+            given = {v["containerPath"]: app["secrets"][v["secret"]]["source"]
+                     for v in app["container"]["volumes"] if "secret" in v}
+            if "tensorboard" in app_id:
+                assert not given, "TensorBoard has secrets"
+                continue
+            told.append(app["env"]["DISTRIB_TLS_DIRECTORY"])
+            assert {path: source for path, source in given.items() if path.startswith(told[-1])} == {
+                f"{told[-1]}/{file}": f"{values['tls_secret_name']}/{file}" for file in CERTIFICATES}, given
+            files.append(told[-1])
+    assert told == files and len(told) == tasks, f"told {told}, given {files}"
+
+
+# Programs of this text are first in the PATH of a script; each notes its arguments, the variables N0, N1, ..., and the
+# directory of certificates.
 STUB = """#!/usr/bin/env python3
 import os, sys
 with open(os.environ["NOTED"], "a") as noted:
-    for text in [*sys.argv[1:], *(v for k, v in os.environ.items() if k.startswith("N") and k[1:].isdigit())]:
+    for text in [*sys.argv[1:], *(v for k, v in os.environ.items() if k.startswith("N") and k[1:].isdigit()),
+                 *(f"{k}={v}" for k, v in os.environ.items() if k == "DISTRIB_TLS_DIRECTORY")]:
         noted.write(text + "\\0")
 """
 
 
-def strings_of(name, text, documents):
+def started_by(script_text):
+    """What a script has started, as the programs of STUB note it."""
+    with tempfile.TemporaryDirectory() as folder:
+        for program in ("srun", "mpirun", "mpiexec", "prterun"):
+            path = pathlib.Path(folder, program)
+            path.write_text(STUB)
+            path.chmod(0o755)
+        script, noted = pathlib.Path(folder, "script"), pathlib.Path(folder, "noted")
+        script.write_text(script_text)
+        done = subprocess.run(["bash", str(script)], capture_output=True, text=True, check=False, cwd=folder,
+                              env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "NOTED": str(noted)})
+        assert noted.exists(), f"the script started nothing: {done.stderr}"
+        return noted.read_text()
+
+
+def strings_of(text, documents):
     if documents is None:
-        with tempfile.TemporaryDirectory() as folder:
-            for program in ("srun", "mpirun", "mpiexec", "prterun"):
-                path = pathlib.Path(folder, program)
-                path.write_text(STUB)
-                path.chmod(0o755)
-            script, noted = pathlib.Path(folder, "script"), pathlib.Path(folder, "noted")
-            script.write_text(text)
-            done = subprocess.run(["bash", str(script)], capture_output=True, text=True, check=False, cwd=folder,
-                                  env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "NOTED": str(noted)})
-            assert noted.exists(), f"the script started nothing: {done.stderr}"
-            return set(noted.read_text().split("\0"))
+        return set(started_by(text).split("\0"))
     found = set(render_check.strings(documents))
     if "services" in documents[0] or "kind" in documents[0]:
         # Here a $ starts the name of a variable, unless it is doubled.
@@ -173,8 +255,9 @@ def check_template(distrib, template, scratch):
             hosts_agree(documents, values)
             if "kind" in documents[0]:
                 restricted(documents)
+        certificates_given(name, started_by(done.stdout) if is_script else done.stdout, documents, values)
         if which == "nasty":
-            lost = set(NASTY) - strings_of(name, done.stdout, documents)
+            lost = set(NASTY) - strings_of(done.stdout, documents)
             assert not lost, f"strings are lost: {lost}"
     required = 0
     for missing in LEAST:

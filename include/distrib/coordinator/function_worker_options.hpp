@@ -28,8 +28,8 @@ struct FunctionWorkerOptions {
   /// Makes all connections of this worker secure, as `CoordinatorOptions::tls`. The certificate of a coordinator must be
   /// for the host of a task of the cluster, such as its task "chief", or for one of `TlsOptions::peers`.
   std::shared_ptr<const Transport> tls = {};
-  /// Receives what happens to the connections to parameter servers, and that the coordinator is waited for. Called on a
-  /// thread of the worker.
+  /// Receives what happens to the connections to parameter servers, that the coordinator is waited for, and which
+  /// certificate files are refused. Called on a thread of the worker.
   Observer observer = {};
 };
 

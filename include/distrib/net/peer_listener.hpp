@@ -38,6 +38,7 @@ struct PeerListenerOptions {
 ///
 /// At most `max_handshakes` are under way. When one more connection comes, the oldest one whose client owes bytes is
 /// closed; one whose bytes have arrived is not. So clients that do not finish their handshakes cannot keep others out.
+/// At most as many clients that were refused may still read the reason, for 1 s; then the oldest one is closed.
 ///
 /// Errors: as `Listener`. Failed handshakes are reported to `PeerListenerOptions::refused` only.
 ///
@@ -80,6 +81,7 @@ class PeerListener {
     Accepted accepted;
     PeerListenerOptions options;
     std::list<Handshake> pending;  // the oldest first
+    std::list<Handshake> leaving;  // refused clients, the oldest first
   };
 
   static void begin(const std::shared_ptr<State>& state, TcpSocket socket) {
@@ -90,6 +92,9 @@ class PeerListener {
 
   /// Returns false if there is no room for one more handshake.
   DISTRIB_DECL static auto make_room(State& state) -> bool;
+
+  /// The handshake at `at` is over.
+  DISTRIB_DECL static void ended(State& state, std::list<Handshake>::iterator at);
 
   std::shared_ptr<State> state_;
   Listener listener_;

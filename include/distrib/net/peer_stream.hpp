@@ -71,8 +71,8 @@ class PeerStream {
   template <class Handler> void async_wait(wait_type what, Handler&& handler) {
     if (layer_ == nullptr || what != wait_read || !layer_->holds_bytes())
       return socket_.async_wait(what, std::forward<Handler>(handler));
-    asio::post(socket_.get_executor(),
-               [handler = std::forward<Handler>(handler)]() mutable { handler(std::error_code{}); });
+    const auto executor = asio::get_associated_executor(handler, socket_.get_executor());
+    asio::post(executor, [handler = std::forward<Handler>(handler)]() mutable { handler(std::error_code{}); });
   }
 
   /// Tells the peer that nothing follows, if the layer has an end of its own. Sets `ec` as `SecureLayer::end`.
@@ -112,6 +112,8 @@ class PeerStream {
 
   /// Waits for the socket, then reads or writes through the layer; repeats that if the layer had nothing for the caller.
   template <bool reads, class Bytes, class Handler> void transfer(Bytes bytes, Handler handler) {
+    const auto executor = asio::get_associated_executor(handler, socket_.get_executor());
+    const auto slot = asio::get_associated_cancellation_slot(handler);
     auto ready = [this, bytes, handler = std::move(handler)](const std::error_code& failed) mutable {
       std::error_code ec = failed;
       std::size_t count = 0;
@@ -124,7 +126,8 @@ class PeerStream {
       if (ec == asio::error::would_block) ec.clear();
       handler(ec, count);
     };
-    async_wait(reads ? wait_read : wait_write, std::move(ready));
+    async_wait(reads ? wait_read : wait_write,
+               asio::bind_cancellation_slot(slot, asio::bind_executor(executor, std::move(ready))));
   }
 
   TcpSocket socket_;

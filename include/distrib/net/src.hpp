@@ -14,3 +14,4 @@
 #include <distrib/net/impl/peer_listener.ipp>
 #include <distrib/net/impl/signals.ipp>
 #include <distrib/net/impl/transport.ipp>
+#include <distrib/net/impl/transport_refresh.ipp>

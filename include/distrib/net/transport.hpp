@@ -89,12 +89,13 @@ class Transport {
   /// Errors: `net_errc::untrusted`; the place says what is missing.
   virtual void check(const std::string& own_host, const ClientRules& rules, Error& error) const = 0;
 
-  /// Reads the files again if they have changed; new connections use them. Blocks for that.
+  /// Reads the files again if they have changed, or were refused the last time; new connections use them. Blocks for
+  /// that. Files that `check` would refuse are not used; `own_host` empty, `rules` null: that part is not checked.
   ///
-  /// Errors: the new files cannot be used; the earlier ones stay in use. A failure is reported once.
-  virtual void refresh(Error& error) const = 0;
+  /// Errors: the new files cannot be used; the earlier ones stay in use. The same files are reported once.
+  virtual void refresh(const std::string& own_host, const ClientRules* rules, Error& error) const = 0;
 
-  /// Returns how often `refresh` should be called.
+  /// Returns how often `refresh` should be called, see `TransportRefresh`.
   [[nodiscard]] virtual auto refresh_every() const noexcept -> std::chrono::milliseconds = 0;
 
   /// Returns the path of a key file that other users may read; empty: there is none.

@@ -11,6 +11,11 @@
 #include "support/noise.hpp"
 #include "support/temp_directory.hpp"
 
+#include <asio/local/connect_pair.hpp>
+#include <asio/local/stream_protocol.hpp>
+
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -222,6 +227,16 @@ TEST_CASE("Tls: the own certificate is checked when the files are read", "[net][
     CHECK_THAT(error.where, ContainsSubstring(row.files.certificate + " (") && ContainsSubstring(row.says));
   }
   CHECK_NOTHROW(Tls::from_files(ours.issue("any_use", CertificateWish{here, -2, 1, ""})));
+}
+
+TEST_CASE("Tls: a key that OpenSSL finds too weak is refused when the files are read", "[net][tls]") {
+  CertificateWish wish{here};
+  wish.rsa_bits = 512;
+  const Authority authority{"ours"};
+  const TlsFiles files = authority.issue("weak", wish);
+  const Error error = tls_failure_of(files);
+  CHECK(error.code == net_errc::bad_tls_file);
+  CHECK_THAT(error.where, ContainsSubstring(files.certificate + " (") && ContainsSubstring("too small"));
 }
 
 TEST_CASE("Tls: a task checks that others accept its names", "[net][tls]") {
@@ -442,23 +457,24 @@ TEST_CASE("Tls: new files are used by new connections; files that are refused ch
   CHECK(expires > std::chrono::system_clock::now() + 23h);
 
   Error error;
-  tls->refresh(error);
+  const auto refresh = [&] { tls->refresh({}, nullptr, error); };
+  refresh();
   CHECK_FALSE(error);
   std::filesystem::copy_file(theirs.issue("other", here).certificate, path + "/tls.crt",
                              std::filesystem::copy_options::overwrite_existing);
-  tls->refresh(error);
+  refresh();
   CHECK(error.code == net_errc::bad_tls_file);  // its key is not there yet
   CHECK_THAT(error.where, ContainsSubstring("it is not the key of"));
-  tls->refresh(error);
+  refresh();
   CHECK_FALSE(error);  // reported once
   CHECK_FALSE(TlsPair(context, tls, of_ours).of_server);
   std::filesystem::resize_file(path + "/tls.key", 10);
-  tls->refresh(error);
+  refresh();
   CHECK(error.code == net_errc::bad_tls_file);
   CHECK(tls->expires() == expires);
 
   theirs.issue_in(path, {here, -2, 5});
-  tls->refresh(error);
+  refresh();
   CHECK_FALSE(error);
   CHECK(TlsPair(context, tls, of_ours).of_client.code == net_errc::untrusted);
   CHECK_FALSE(TlsPair(context, tls, of_theirs).of_server);
@@ -471,6 +487,56 @@ TEST_CASE("Tls: new files are used by new connections; files that are refused ch
   std::array<std::byte, 9> read{};
   CHECK(before.client->read_some(distrib::ReadSpace{read}, ec) == 5);
   CHECK(distrib::as_text(std::span{read}.first(5)) == "still");
+}
+
+TEST_CASE("Tls: new files are not used if the names of the certificate do not fit", "[net][tls]") {
+  const Authority ours{"ours"};
+  const support::TempDirectory directory;
+  const std::string path = directory.path().string();
+  ours.issue_in(path, {"DNS:ps0.example"});
+  const auto tls = Tls::from_directory(path);
+  const auto expires = tls->expires();
+  const ClientRules rules{{"ps0.example", "w0.example"}};
+  Error error;
+  ours.issue_in(path, {"DNS:ps7.example", -2, 5});
+  tls->refresh("ps0.example", nullptr, error);
+  CHECK(error.code == net_errc::untrusted);
+  CHECK_THAT(error.where, ContainsSubstring("ps7.example") && ContainsSubstring("must be for ps0.example"));
+  tls->refresh("ps0.example", nullptr, error);
+  CHECK_FALSE(error);  // reported once
+  ours.issue_in(path, {"DNS:ps8.example", -2, 5});
+  tls->refresh({}, &rules, error);
+  CHECK(error.code == net_errc::untrusted);
+  CHECK_THAT(error.where, ContainsSubstring("must be for ps0.example or w0.example"));
+  CHECK(tls->expires() == expires);
+  tls->check("ps0.example", rules, error);
+  CHECK_FALSE(error);
+  ours.issue_in(path, {"DNS:ps0.example", -2, 5});
+  tls->refresh("ps0.example", &rules, error);
+  CHECK_FALSE(error);
+  CHECK(tls->expires() > expires);
+}
+
+TEST_CASE("Tls: files that were refused are used when the reason has passed", "[net][tls]") {
+  const Authority ours{"ours"};
+  const support::TempDirectory directory;
+  const std::string path = directory.path().string();
+  ours.issue_in(path, {here});
+  const auto tls = Tls::from_directory(path);
+  const auto expires = tls->expires();
+  CertificateWish early{here, 0, 5};  // as from an issuer whose clock is ahead
+  early.from_seconds = 2;
+  ours.issue_in(path, early);
+  Error error;
+  tls->refresh({}, nullptr, error);
+  CHECK(error.code == net_errc::untrusted);
+  CHECK_THAT(error.where, ContainsSubstring("not yet valid"));
+  const auto until = support::now() + 60s;
+  while (tls->expires() == expires && support::now() < until) {
+    tls->refresh({}, nullptr, error);
+    CHECK_FALSE(error);
+  }
+  CHECK(tls->expires() > expires);
 }
 
 TEST_CASE("Tls: files behind the link that Kubernetes replaces", "[net][tls]") {
@@ -491,9 +557,26 @@ TEST_CASE("Tls: files behind the link that Kubernetes replaces", "[net][tls]") {
   std::filesystem::rename(path + "/..new", path + "/..data");
   std::filesystem::remove_all(path + "/..1");
   Error error;
-  tls->refresh(error);
+  tls->refresh({}, nullptr, error);
   CHECK_FALSE(error);
   CHECK_FALSE(TlsPair(context, tls, client).of_server);
+}
+
+TEST_CASE("Tls: a zero byte in a name of a certificate ends no comparison", "[net][tls]") {
+  const support::Certificate certificate{::X509_new()};
+  ::GENERAL_NAMES* const names = sk_GENERAL_NAME_new_null();
+  ::ASN1_IA5STRING* const text = ::ASN1_IA5STRING_new();
+  const std::string name{"w0.job.example\0.other.example", 29};
+  REQUIRE(::ASN1_STRING_set(text, name.data(), static_cast<int>(name.size())) == 1);
+  ::GENERAL_NAME* const one = ::GENERAL_NAME_new();
+  ::GENERAL_NAME_set0_value(one, GEN_DNS, text);
+  sk_GENERAL_NAME_push(names, one);
+  REQUIRE(::X509_add1_ext_i2d(certificate.get(), NID_subject_alt_name, names, 0, 0) == 1);
+  ::GENERAL_NAMES_free(names);
+  REQUIRE(distrib::detail::names_of(certificate.get()).size() == 1);
+  CHECK(distrib::detail::names_of(certificate.get())[0].text == name);
+  CHECK_FALSE(distrib::detail::matches_pattern(certificate.get(), "*.job.example"));
+  CHECK_FALSE(distrib::detail::matches_pattern(certificate.get(), "w0.job.example"));
 }
 
 TEST_CASE("Tls: a key file that other users may read is told", "[net][tls]") {
@@ -512,7 +595,7 @@ TEST_CASE("Tls: one thread refreshes while another makes connections", "[net][tl
     for (int i = 0; i < 10; ++i) {
       static_cast<void>(ours.issue("task", here));
       Error error;
-      tls->refresh(error);
+      tls->refresh({}, nullptr, error);
     }
   }};
   for (int i = 0; i < 30; ++i) CHECK(tls->connect_layer("localhost") != nullptr);
@@ -538,6 +621,16 @@ TEST_CASE("Tls: of the job", "[net][tls]") {
   REQUIRE(tls != nullptr);
   tls->check("admin.example", {}, error);
   CHECK_FALSE(error);
+  CHECK(tls->refresh_every() == 30s);
+  ::setenv("DISTRIB_TLS_REFRESH", "7", 1);
+  CHECK(Tls::of_job()->refresh_every() == 7s);
+  for (const char* const bad : {"", "0", "-1", "1.5", "86401", "5s"}) {
+    ::setenv("DISTRIB_TLS_REFRESH", bad, 1);
+    CHECK(Tls::of_job(error) == nullptr);
+    CHECK(error.code == std::errc::invalid_argument);
+    CHECK_THAT(error.where, ContainsSubstring(std::string{"DISTRIB_TLS_REFRESH="} + bad + " ("));
+  }
+  ::unsetenv("DISTRIB_TLS_REFRESH");
   ::unsetenv("DISTRIB_TLS_PEERS");
   Tls::of_job()->check("admin.example", {}, error);
   CHECK(error.code == net_errc::untrusted);
@@ -577,6 +670,97 @@ TEST_CASE("Connection: over TLS, bytes in both directions, in many sizes, with n
   });
   CHECK((talk.one->core().received == second));
   CHECK((talk.other->core().received == first));
+}
+
+namespace {
+
+/// A client that is OpenSSL alone, over memory, so that a test decides what the socket of the layer gets and when.
+struct BareClient {
+  BareClient() {
+    const TlsFiles files = tls_ends::authority().issue("bare", here);
+    REQUIRE(::SSL_CTX_use_certificate_file(context.get(), files.certificate.c_str(), SSL_FILETYPE_PEM) == 1);
+    REQUIRE(::SSL_CTX_use_PrivateKey_file(context.get(), files.key.c_str(), SSL_FILETYPE_PEM) == 1);
+    ssl.reset(::SSL_new(context.get()));
+    ::SSL_set_bio(ssl.get(), arrives, leaves);
+    ::SSL_set_connect_state(ssl.get());
+    // Not TCP: these sockets take 100 KB before the other end reads any of it.
+    asio::local::connect_pair(near, far);
+    near.non_blocking(true);
+    far.non_blocking(true);
+  }
+
+  void send() {
+    char* bytes = nullptr;
+    const long count = BIO_get_mem_data(leaves, &bytes);
+    if (count > 0) REQUIRE(::send(far.native_handle(), bytes, static_cast<std::size_t>(count), 0) == count);
+    static_cast<void>(BIO_reset(leaves));
+  }
+  /// Completes the handshake of both ends.
+  void handshake(distrib::SecureLayer& layer) {
+    Error error;
+    for (bool is_open = false; !is_open;) {
+      const bool is_done = ::SSL_do_handshake(ssl.get()) == 1;
+      send();
+      is_open = layer.handshake(near.native_handle(), error) == distrib::SecureLayer::Wait::none;
+      REQUIRE_FALSE(error);
+      std::array<char, 8192> part{};
+      const ::ssize_t count = is_done ? 0 : ::recv(far.native_handle(), part.data(), part.size(), 0);
+      if (count > 0) REQUIRE(::BIO_write(arrives, part.data(), static_cast<int>(count)) == count);
+    }
+  }
+  /// Sends records that ask for nothing but a new key, or also for the new key of the other end.
+  void update_keys(int times, int how) {
+    for (int i = 0; i < times; ++i) {
+      ::SSL_key_update(ssl.get(), how);
+      REQUIRE(::SSL_do_handshake(ssl.get()) == 1);
+    }
+    send();
+  }
+  asio::io_context io{1};
+  distrib::detail::SslContext context{::SSL_CTX_new(::TLS_client_method())};
+  ::BIO* arrives = ::BIO_new(::BIO_s_mem());
+  ::BIO* leaves = ::BIO_new(::BIO_s_mem());
+  distrib::detail::Ssl ssl;
+  asio::local::stream_protocol::socket near{io};
+  asio::local::stream_protocol::socket far{io};
+};
+
+}  // namespace
+
+TEST_CASE("TlsLayer: a peer that sends records without data lets other connections have their turn", "[net][tls]") {
+  BareClient client;
+  const auto layer = tls_ends::ours()->accept_layer(std::make_shared<const ClientRules>());
+  client.handshake(*layer);
+  std::array<std::byte, 100> space{};
+  std::error_code ec;
+  const auto read = [&] { return layer->read(client.near.native_handle(), space, {}, ec); };
+  client.update_keys(4'000, SSL_KEY_UPDATE_NOT_REQUESTED);
+  CHECK(client.near.available() > 100'000);
+  CHECK(read() == 0);
+  CHECK(ec == asio::error::would_block);
+  CHECK(client.near.available() > 30'000);
+  CHECK_FALSE(layer->holds_bytes());
+  while (client.near.available() != 0) CHECK(read() == 0);
+  REQUIRE(::SSL_write(client.ssl.get(), "data", 4) == 4);
+  client.send();
+  CHECK(read() == 4);
+  CHECK(distrib::as_text(std::span{space}.first(4)) == "data");
+}
+
+TEST_CASE("TlsLayer: a peer that asks for answers and reads none is disconnected", "[net][tls]") {
+  BareClient client;
+  const auto layer = tls_ends::ours()->accept_layer(std::make_shared<const ClientRules>());
+  client.handshake(*layer);
+  std::array<std::byte, 100> space{};
+  std::error_code ec = asio::error::would_block;
+  int rounds = 0;
+  for (; ec == asio::error::would_block && rounds < 10'000; ++rounds) {
+    client.update_keys(100, SSL_KEY_UPDATE_REQUESTED);
+    CHECK(layer->read(client.near.native_handle(), space, {}, ec) == 0);
+  }
+  CHECK(ec == net_errc::truncated);
+  CHECK(layer->holds_bytes());  // the failure
+  CHECK(rounds > 10);
 }
 
 TEST_CASE("Connection: over TLS, the bytes arrive one at a time", "[net][tls]") {

@@ -4,6 +4,7 @@
 #include "ps/exposition.hpp"
 #include "support/catch.hpp"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,19 @@ TEST_CASE("metrics_text: no shard, and a shard without a job", "[ps]") {
   REQUIRE(samples);
   CHECK(samples->at("distrib_ps_open{task=\"3\",shard=\"0\"}") == 0);
   CHECK(samples->at("distrib_ps_ranks{task=\"3\",shard=\"0\"}") == 2);
+}
+
+TEST_CASE("metrics_text: when the certificate expires", "[ps]") {
+  const std::string name = "distrib_tls_certificate_expires_seconds";
+  CHECK(metrics_text({}).empty());
+  const std::chrono::system_clock::time_point expires{std::chrono::seconds{1'798'761'599} +
+                                                      std::chrono::milliseconds{9}};
+  CHECK(exposition::read(metrics_text({}, expires)) == exposition::Samples{{name, 1'798'761'599}});
+  const ShardStatus shard;
+  const auto samples = exposition::read(metrics_text({&shard, 1}, expires));
+  REQUIRE(samples);
+  CHECK(samples->at(name) == 1'798'761'599);
+  CHECK(exposition::read(metrics_text({&shard, 1}))->count(name) == 0);
 }
 
 TEST_CASE("metrics_text: shows every number of every shard", "[ps]") {

@@ -13,6 +13,7 @@
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/net/transport_refresh.hpp>
 #include <distrib/rpc/rpc_client_pool.hpp>
 
 #include <chrono>
@@ -143,6 +144,7 @@ class CoordinatorShell final {
   Instant armed_ = Instant::max();
   IoPool io_{1, [this] { io_failed(); }};
   SteadyTimer timer_{io_.executor(0)};
+  std::optional<TransportRefresh> refresh_;
 };
 
 }  // namespace detail

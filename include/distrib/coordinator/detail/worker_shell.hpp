@@ -12,6 +12,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/net/transport_refresh.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/rpc/router.hpp>
 #include <distrib/rpc/rpc_pool_server.hpp>
@@ -136,6 +137,7 @@ class WorkerShell final {
   std::atomic<bool> leaves_ = false;  // it was asked to stop: what runs is not answered any more
   IoPool io_{1, [this] { context_.stop(); }};
   SteadyTimer no_coordinator_{io_.executor(0)};
+  std::optional<TransportRefresh> refresh_;  // used on the I/O thread
   std::unique_ptr<ParameterClient> parameters_;  // null: the worker has no variables
   std::unique_ptr<RpcPoolServer<Dispatch>> server_;
 };

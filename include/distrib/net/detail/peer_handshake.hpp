@@ -9,9 +9,7 @@
 #include <distrib/net/peer_stream.hpp>
 #include <distrib/net/transport.hpp>
 
-#include <array>
 #include <chrono>
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,24 +26,10 @@ struct PlainAnswer {
   std::string answer;  ///< What it gets if it begins like this; other clients are disconnected.
 };
 
-/// Ends a TCP connection so that the peer gets the last bytes that were written: reads until the peer ends too, for at
-/// most 1 s. If the connection were closed with unread bytes, TCP would reset it, and the peer might not get the
-/// reason.
-class PoliteEnd : public std::enable_shared_from_this<PoliteEnd> {
- public:
-  explicit PoliteEnd(TcpSocket socket) : socket_{std::move(socket)}, timer_{socket_.get_executor()} {}
-
-  DISTRIB_DECL void start();
-
- private:
-  DISTRIB_DECL void read();
-
-  TcpSocket socket_;
-  SteadyTimer timer_;
-  std::array<char, 4096> part_{};
-};
-
 /// The handshake of a secure layer, with a deadline. Its handlers keep it alive.
+///
+/// A peer that is refused must be able to read the reason. If the connection were closed with unread bytes, TCP would
+/// reset it. So the handshake then reads until the peer ends too, for at most 1 s: it leaves.
 ///
 /// Threads: only the executor's thread.
 class PeerHandshake : public std::enable_shared_from_this<PeerHandshake> {
@@ -69,8 +53,11 @@ class PeerHandshake : public std::enable_shared_from_this<PeerHandshake> {
   /// Starts the handshake of a connection that this process has made, as `accept` does.
   DISTRIB_DECL void connect(const Transport& transport, const std::string& host, Instant deadline, Done done);
 
-  /// Ends the handshake. `done` is not called any more.
+  /// Ends the handshake and closes the connection. `done` is not called any more.
   DISTRIB_DECL void cancel() noexcept;
+
+  /// True after `done` was called, as long as the peer can read why it was refused.
+  [[nodiscard]] auto leaves() const noexcept -> bool { return leaves_; }
 
   /// True if the peer has to send bytes, and none have arrived.
   [[nodiscard]] DISTRIB_DECL auto waits_for_peer() noexcept -> bool;
@@ -84,6 +71,8 @@ class PeerHandshake : public std::enable_shared_from_this<PeerHandshake> {
   DISTRIB_DECL void go_on();
   template <class Next> void wait(TcpSocket::wait_type what, Next next);
   DISTRIB_DECL void end(const Error& error);
+  DISTRIB_DECL void leave();
+  DISTRIB_DECL void drop_bytes();
 
   TcpSocket socket_;
   std::unique_ptr<SecureLayer> layer_;
@@ -91,6 +80,7 @@ class PeerHandshake : public std::enable_shared_from_this<PeerHandshake> {
   SteadyTimer timer_;
   Instant begun_ = Clock::now();
   bool waits_to_read_ = false;
+  bool leaves_ = false;
   Done done_;
 };
 

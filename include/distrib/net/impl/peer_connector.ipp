@@ -67,7 +67,7 @@ struct PeerConnector::State : std::enable_shared_from_this<State> {
     connected = nullptr;
     pause.cancel();
     if (connector) connector->cancel();
-    if (handshake) handshake->cancel();
+    if (handshake && !handshake->leaves()) handshake->cancel();  // else the peer may still read why it was refused
   }
 
   using Clock = std::chrono::steady_clock;

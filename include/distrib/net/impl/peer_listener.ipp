@@ -27,6 +27,18 @@ DISTRIB_DECL auto PeerListener::make_room(State& state) -> bool {
   return true;
 }
 
+DISTRIB_DECL void PeerListener::ended(State& state, std::list<Handshake>::iterator at) {
+  if (!(*at)->leaves()) {
+    state.pending.erase(at);
+    return;
+  }
+  state.leaving.splice(state.leaving.end(), state.pending, at);
+  std::erase_if(state.leaving, [](const Handshake& one) { return !one->leaves(); });
+  if (state.leaving.size() <= state.options.max_handshakes) return;
+  state.leaving.front()->cancel();
+  state.leaving.pop_front();
+}
+
 DISTRIB_DECL void PeerListener::begin_handshake(const std::shared_ptr<State>& state, TcpSocket socket) {
   if (!make_room(*state)) return;  // the socket's destructor closes the connection
   const PeerListenerOptions& how = state->options;
@@ -39,7 +51,7 @@ DISTRIB_DECL void PeerListener::begin_handshake(const std::shared_ptr<State>& st
                     instant_after(std::chrono::steady_clock::now(), how.handshake_within),
       // Not called after `cancel`, so `at` is valid.
                     [state, at](const Error& error, std::optional<PeerStream> stream) {
-                      state->pending.erase(at);
+                      ended(*state, at);
                       if (stream) return state->accepted(*std::move(stream));
                       if (error && state->options.refused) state->options.refused(error);
                     });

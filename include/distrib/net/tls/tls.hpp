@@ -75,9 +75,11 @@ class Tls final : public Transport {
 
   /// Returns the TLS of the job to which this process belongs, as its starter passes it: of the directory that the
   /// environment variable DISTRIB_TLS_DIRECTORY names, with the peers of DISTRIB_TLS_PEERS (separated by commas), if
-  /// that is set. Returns null if DISTRIB_TLS_DIRECTORY is not set, or empty.
+  /// that is set, and DISTRIB_TLS_REFRESH, in seconds, as `TlsOptions::refresh_every`. Returns null if
+  /// DISTRIB_TLS_DIRECTORY is not set, or empty.
   ///
-  /// Errors: as `from_directory`.
+  /// Errors: as `from_directory`; `std::errc::invalid_argument` if DISTRIB_TLS_REFRESH is no whole number from 1 to
+  /// 86400.
   ///
   /// Threads: call it before other threads are started.
   [[nodiscard]] static auto of_job(ErrorRef to) -> std::shared_ptr<const Tls> {
@@ -91,6 +93,15 @@ class Tls final : public Transport {
     TlsOptions options;
     for (std::string_view rest = peers == nullptr ? "" : peers; !rest.empty();)
       if (const std::string_view peer = detail::cut_before(rest, ','); !peer.empty()) options.peers.emplace_back(peer);
+    if (const char* const text = std::getenv("DISTRIB_TLS_REFRESH")) {  // NOLINT(concurrency-mt-unsafe): the same
+      const auto seconds = detail::parse_whole<std::uint32_t>(text);
+      if (!seconds || *seconds == 0 || *seconds > 86'400) {
+        to.set({std::make_error_code(std::errc::invalid_argument),
+                std::string{"DISTRIB_TLS_REFRESH="} + text + " (must be a number of seconds from 1 to 86400)"});
+        return nullptr;
+      }
+      options.refresh_every = std::chrono::seconds{*seconds};
+    }
     return from_directory(directory, std::move(options), to);
   }
   [[nodiscard]] static auto of_job() -> std::shared_ptr<const Tls> {
@@ -121,31 +132,26 @@ class Tls final : public Transport {
   }
 
   void check(const std::string& own_host, const ClientRules& rules, Error& error) const override {
-    const std::shared_ptr<const Loaded> now = loaded();
-    ::X509* const own = now->certificate.get();
     error = {};
-    if (own == nullptr) {
-      error = {net_errc::untrusted, "a task needs a certificate"};
-    } else if (!own_host.empty() && !detail::is_certificate_for(own, own_host)) {
-      error = {net_errc::untrusted,
-               reader_.path(0) + " (it is for " + detail::text_of_names(own) + ", and must be for " + own_host + ")"};
-    } else if (!detail::accepts_client(own, rules, options_.peers)) {
-      error = {net_errc::untrusted, reader_.path(0) + " (it is for " + detail::text_of_names(own) +
-                                        ", and must be for " + wanted(rules, options_.peers) + ")"};
-    }
+    check_names(*loaded(), own_host, &rules, error);
   }
 
-  void refresh(Error& error) const override {
+  void refresh(const std::string& own_host, const ClientRules* rules, Error& error) const override {
     error = {};
     const detail::TlsStamps found = reader_.stamps();
+    bool is_known = false;
     {
       const std::lock_guard lock{mutex_};
-      if (found == seen_) return;
+      is_known = found == seen_;
+      if (is_known && !is_refused_) return;
     }
     std::shared_ptr<const Loaded> made = load(error);
+    if (!error && (!own_host.empty() || rules != nullptr)) check_names(*made, own_host, rules, error);
     const std::lock_guard lock{mutex_};
-    seen_ = found;  // so that a failure is reported once for these files
-    if (!error) loaded_ = std::move(made);
+    seen_ = found;
+    is_refused_ = static_cast<bool>(error);
+    if (!is_refused_) loaded_ = std::move(made);
+    if (is_known) error = {};  // a failure is reported once for these files
   }
 
   [[nodiscard]] auto refresh_every() const noexcept -> std::chrono::milliseconds override {
@@ -181,8 +187,7 @@ class Tls final : public Transport {
   }
 
   [[nodiscard]] auto load(Error& error) const -> std::shared_ptr<const Loaded> {
-    detail::TlsStamps stamps{};
-    detail::TlsKeys keys = reader_.read(stamps, error);
+    detail::TlsKeys keys = reader_.read(error);
     if (!error && keys.certificate) check_own(keys, error);
     if (error) return nullptr;
     auto made = std::make_shared<Loaded>();
@@ -199,10 +204,12 @@ class Tls final : public Transport {
     ::SSL_CTX_set_default_read_buffer_len(context, std::size_t{64} << 10);
     ::SSL_CTX_set1_cert_store(context, keys.authorities.get());
     if (keys.certificate) {
-      ::SSL_CTX_use_certificate(context, keys.certificate.get());
-      for (const detail::X509Certificate& one : keys.chain) ::SSL_CTX_add1_chain_cert(context, one.get());
-      if (::SSL_CTX_use_PrivateKey(context, keys.key.get()) != 1)
-        error = {net_errc::bad_tls_file, reader_.path(1) + " (" + detail::take_openssl_error() + ")"};
+      // OpenSSL refuses keys and signatures that are weaker than its security level.
+      bool is_accepted = ::SSL_CTX_use_certificate(context, keys.certificate.get()) == 1;
+      for (const detail::X509Certificate& one : keys.chain)
+        is_accepted = is_accepted && ::SSL_CTX_add1_chain_cert(context, one.get()) == 1;
+      if (!is_accepted || ::SSL_CTX_use_PrivateKey(context, keys.key.get()) != 1)
+        error = {net_errc::bad_tls_file, reader_.path(is_accepted ? 1 : 0) + " (" + detail::take_openssl_error() + ")"};
       std::tm until{};
       if (::ASN1_TIME_to_tm(::X509_get0_notAfter(keys.certificate.get()), &until) == 1)
         made->expires = std::chrono::system_clock::from_time_t(::timegm(&until));
@@ -211,6 +218,20 @@ class Tls final : public Transport {
     made->certificate = std::move(keys.certificate);
     ::ERR_clear_error();
     return made;
+  }
+
+  /// Checks the names of the own certificate. `rules`: null if no server is asked.
+  void check_names(const Loaded& files, const std::string& own_host, const ClientRules* rules, Error& error) const {
+    ::X509* const own = files.certificate.get();
+    if (own == nullptr) {
+      error = {net_errc::untrusted, "a task needs a certificate"};
+    } else if (!own_host.empty() && !detail::is_certificate_for(own, own_host)) {
+      error = {net_errc::untrusted,
+               reader_.path(0) + " (it is for " + detail::text_of_names(own) + ", and must be for " + own_host + ")"};
+    } else if (rules != nullptr && !detail::accepts_client(own, *rules, options_.peers)) {
+      error = {net_errc::untrusted, reader_.path(0) + " (it is for " + detail::text_of_names(own) +
+                                        ", and must be for " + wanted(*rules, options_.peers) + ")"};
+    }
   }
 
   /// Checks that peers with the same authority accept the certificate: in both directions.
@@ -250,6 +271,7 @@ class Tls final : public Transport {
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const Loaded> loaded_;
   mutable detail::TlsStamps seen_{};  // the files that were read, or refused, last
+  mutable bool is_refused_ = false;  // those files: they are read again, because the reason may pass
 };
 
 }  // namespace v0

@@ -10,6 +10,7 @@
 #include <distrib/net/connection.hpp>
 #include <distrib/net/peer_connector.hpp>
 #include <distrib/net/peer_stream.hpp>
+#include <distrib/net/transport_refresh.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/step.hpp>
@@ -121,8 +122,6 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   DISTRIB_DECL void lost(Link& link);
   // True if another attempt would end in the same way.
   DISTRIB_DECL static auto is_refusal(const std::error_code& code) -> bool;
-  // Reads changed certificate files, now and then.
-  DISTRIB_DECL void refresh_transport();
   DISTRIB_DECL void connect_after(Link& link, std::chrono::milliseconds pause);
   DISTRIB_DECL void greeted(Link& link);
 
@@ -170,7 +169,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   PhaseClock phases_;
   std::deque<Link> links_;  // one per replica
   detail::SteadyTimer hang_up_;
-  detail::SteadyTimer refresh_;
+  std::optional<TransportRefresh> refresh_;  // from the start to the end
   Step counted_ = 0;
   WorkerEnd end_;
   bool ended_ = false;

@@ -4,11 +4,13 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
+#include <distrib/net/transport.hpp>
 #include <distrib/ps/job/phase.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/rpc/client_options.hpp>
 
 #include <chrono>
+#include <memory>
 #include <vector>
 
 namespace distrib {
@@ -26,6 +28,9 @@ struct WorkerClientOptions {
   /// everything was saved.
   std::chrono::milliseconds goodbye_within{5'000};
   RpcClientOptions rpc;  ///< `service` and `categories` are set by the worker.
+  /// With a transport: which clients the servers accept. Changed certificate files of this worker are used only if the
+  /// servers accept them. Null: not checked.
+  std::shared_ptr<const ClientRules> accepted;
   WorkerOptions worker;
   Observer observer;  ///< Called on the executor.
   PhaseObserver phases;  ///< Called on the executor, with what this rank does.

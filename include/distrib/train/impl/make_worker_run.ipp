@@ -137,6 +137,7 @@ class WorkerRun final : public TrainingRun {
     WorkerClientOptions options;
     options.rpc.secret = mode.secret;
     options.rpc.transport = mode.tls;
+    options.accepted = std::make_shared<const ClientRules>(client_rules(cluster_));
     options.start_within = mode.start_within;
     // The job is done: this worker only says goodbye to servers that still wait for it.
     if (is_done()) options.start_within = std::min(options.start_within, options.goodbye_within);

@@ -45,12 +45,14 @@ DISTRIB_DECL CoordinatorShell::CoordinatorShell(const ClusterSpec& cluster, std:
   asio::post(io_.executor(0), [this] {
     for (std::uint32_t worker = 0; worker < peers_.size(); ++worker) connect(worker, {});
     arm();
+    refresh_.emplace(io_.executor(0), options_.tls, OwnIdentity{}, options_.observer);
   });
 }
 
 DISTRIB_DECL CoordinatorShell::~CoordinatorShell() {
   run_on(io_, 0, [this] {
     timer_.cancel();
+    refresh_.reset();
     for (Peer& peer : peers_) {
       ++peer.connection;  // answers that come now are too late
       peer.pool.reset();

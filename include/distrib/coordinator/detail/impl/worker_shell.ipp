@@ -35,7 +35,8 @@ DISTRIB_DECL WorkerShell::WorkerShell(const ClusterSpec& cluster, std::uint32_t 
   const Address address = Address::parse(cluster.task_address("worker", index));
   Error error;
   check_transport_of_job(options_.tls, error);
-  if (!error && options_.tls) options_.tls->check(address.host, client_rules(cluster), error);
+  const auto rules = std::make_shared<const ClientRules>(client_rules(cluster));
+  if (!error && options_.tls) options_.tls->check(address.host, *rules, error);
   throw_if(error);
   if (job) {
     WorkerClientOptions of_client;
@@ -49,7 +50,7 @@ DISTRIB_DECL WorkerShell::WorkerShell(const ClusterSpec& cluster, std::uint32_t 
   of_server.limits.body_bytes = options_.max_bytes;
   of_server.secret = options_.secret;
   of_server.transport = options_.tls;
-  of_server.clients = std::make_shared<ClientRules>(client_rules(cluster));
+  of_server.clients = rules;
   try {
     server_ = std::make_unique<RpcPoolServer<Dispatch>>(
         io_, address,
@@ -63,6 +64,7 @@ DISTRIB_DECL WorkerShell::WorkerShell(const ClusterSpec& cluster, std::uint32_t 
     io_.join();
     throw;
   }
+  refresh_.emplace(io_.executor(0), options_.tls, OwnIdentity{address.host, rules}, options_.observer);
 }
 
 DISTRIB_DECL WorkerShell::~WorkerShell() {

@@ -8,30 +8,15 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <chrono>
 #include <string_view>
 #include <system_error>
 
 namespace distrib {
 inline namespace v0 {
 namespace detail {
-
-DISTRIB_DECL void PoliteEnd::start() {
-  std::error_code ignored;
-  socket_.shutdown(asio::socket_base::shutdown_send, ignored);
-  timer_.expires_after(std::chrono::seconds{1});
-  timer_.async_wait([self = shared_from_this()](const std::error_code&) {
-    std::error_code closed;
-    self->socket_.close(closed);
-  });
-  read();
-}
-
-DISTRIB_DECL void PoliteEnd::read() {
-  socket_.async_read_some(asio::buffer(part_), [self = shared_from_this()](const std::error_code& ec, std::size_t) {
-    ec ? static_cast<void>(self->timer_.cancel()) : self->read();
-  });
-}
 
 template <class Next> void PeerHandshake::wait(TcpSocket::wait_type what, Next next) {
   waits_to_read_ = what == TcpSocket::wait_read;
@@ -87,8 +72,7 @@ DISTRIB_DECL void PeerHandshake::look_at_first_bytes(const std::shared_ptr<const
   std::array<char, 16> bytes{};
   const ::ssize_t count = ::recv(socket_.native_handle(), bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
   if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-    return wait(TcpSocket::wait_read,
-                [=](PeerHandshake& self) { self.look_at_first_bytes(transport, rules, plain); });
+    return wait(TcpSocket::wait_read, [=](PeerHandshake& self) { self.look_at_first_bytes(transport, rules, plain); });
   if (count <= 0) return end({});
   if (bytes[0] != handshake_record) {
     const std::string_view seen{bytes.data(), static_cast<std::size_t>(count)};
@@ -116,6 +100,7 @@ DISTRIB_DECL void PeerHandshake::go_on() {
 
 DISTRIB_DECL void PeerHandshake::cancel() noexcept {
   done_ = nullptr;
+  leaves_ = false;
   timer_.cancel();
   std::error_code ignored;
   socket_.close(ignored);
@@ -126,10 +111,32 @@ DISTRIB_DECL void PeerHandshake::end(const Error& error) {
   const Done done = std::exchange(done_, nullptr);
   timer_.cancel();
   if (!error && layer_) return done({}, PeerStream{std::move(socket_), std::move(layer_), begun_});
-  if (error && error.code != net_errc::timed_out) std::make_shared<PoliteEnd>(std::move(socket_))->start();
-  std::error_code ignored;
-  socket_.close(ignored);  // does nothing if the polite end has it
+  if (error && error.code != net_errc::timed_out) leave();
+  else cancel();
   done(error, std::nullopt);
+}
+
+DISTRIB_DECL void PeerHandshake::leave() {
+  leaves_ = true;
+  layer_.reset();
+  std::error_code ignored;
+  socket_.shutdown(asio::socket_base::shutdown_send, ignored);
+  timer_.expires_after(std::chrono::seconds{1});
+  timer_.async_wait([self = shared_from_this()](const std::error_code& ec) {
+    if (!ec) self->cancel();
+  });
+  drop_bytes();
+}
+
+DISTRIB_DECL void PeerHandshake::drop_bytes() {
+  socket_.async_wait(TcpSocket::wait_read, [self = shared_from_this()](const std::error_code&) {
+    if (!self->leaves_) return;
+    std::array<char, 4096> part;
+    std::error_code ec;
+    self->socket_.read_some(asio::buffer(part), ec);
+    if (ec && ec != asio::error::would_block) self->cancel();
+    else self->drop_bytes();
+  });
 }
 
 }  // namespace detail

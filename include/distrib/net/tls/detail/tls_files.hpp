@@ -86,11 +86,11 @@ class TlsFileReader {
   /// changing now: it tries three times.
   ///
   /// Errors: the system's; `net_errc::bad_tls_file`. The place is the path and the reason.
-  [[nodiscard]] auto read(TlsStamps& stamps, Error& error) const -> TlsKeys {
+  [[nodiscard]] auto read(Error& error) const -> TlsKeys {
     constexpr int tries = 3;
     TlsKeys keys;
     for (int i = 0; i < tries; ++i) {
-      keys = read_once(stamps, error = {});
+      keys = read_once(error = {});
       if (!error) break;
     }
     return keys;
@@ -117,13 +117,12 @@ class TlsFileReader {
     return resolved.empty() ? names_[which] : resolved + "/" + names_[which];
   }
 
-  [[nodiscard]] auto read_once(TlsStamps& stamps, Error& error) const -> TlsKeys {
+  [[nodiscard]] auto read_once(Error& error) const -> TlsKeys {
     const std::string from = resolved();
     TlsKeys keys;
-    stamps = {};
     std::array<std::string, 3> texts;
     for (std::size_t i = 0; i < names_.size() && !error; ++i)
-      if (!names_[i].empty()) texts[i] = read_file(from_path(from, i), i, stamps[i], keys, error);
+      if (!names_[i].empty()) texts[i] = read_file(from_path(from, i), i, keys, error);
     if (!error && !names_[0].empty()) parse_chain(texts[0], keys, error);
     if (!error && !names_[1].empty()) parse_key(texts[1], keys, error);
     if (!error && keys.certificate &&
@@ -139,8 +138,7 @@ class TlsFileReader {
     error = {net_errc::bad_tls_file, path(which) + " (" + why + ")"};
   }
 
-  auto read_file(const std::string& from, std::size_t which, FileStamp& stamp, TlsKeys& keys, Error& error) const
-      -> std::string {
+  auto read_file(const std::string& from, std::size_t which, TlsKeys& keys, Error& error) const -> std::string {
     std::error_code ec;
     FileDescriptor file{from, O_RDONLY | O_NONBLOCK, ec};
     struct ::stat about{};
@@ -157,7 +155,6 @@ class TlsFileReader {
     }
     if (ec) error = {ec, path(which)};
     text.resize(size);
-    stamp = stamp_of(about);
     if (which == 1 && (about.st_mode & (S_IROTH | S_IWOTH)) != 0) keys.exposed = path(which);
     return text;
   }

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <new>
 #include <span>
@@ -36,6 +37,10 @@ namespace detail {
 ///
 /// Encrypted bytes cannot be taken back. If the socket does not accept all of them, the layer keeps them, and counts one
 /// byte less than it has taken; it skips that byte in the next `write`.
+///
+/// A peer may send records without data, such as KeyUpdates, without end. One `read` takes at most 64 KiB more from the
+/// socket than its caller has space for, so that other connections of the thread are served. If the answers to them pile
+/// up, the connection fails.
 ///
 /// Memory: about 30 KiB in OpenSSL, while records are read 64 KiB more; what the socket did not accept, at most 64 KiB.
 class TlsLayer final : public SecureLayer {
@@ -70,6 +75,7 @@ class TlsLayer final : public SecureLayer {
 
   [[nodiscard]] auto handshake(int socket, Error& error) -> Wait override {
     const Use use{*this, socket};
+    may_read_ = std::numeric_limits<std::size_t>::max();  // OpenSSL limits a handshake
     error = {};
     std::error_code ec = send_kept();
     int done = 0;
@@ -82,6 +88,7 @@ class TlsLayer final : public SecureLayer {
       ec = send_kept();  // also the alert of a handshake that has failed
     }
     if (error) return Wait::none;
+    is_open_ |= done == 1;
     if (ec == asio::error::would_block) return Wait::write;
     if (ec) {
       error = {ec == std::errc::connection_reset || ec == std::errc::broken_pipe
@@ -99,12 +106,12 @@ class TlsLayer final : public SecureLayer {
     ec = failure_;
     if (ec) return 0;
     waits_ = false;
+    may_read_ = front.size() + back.size() + most_ahead_bytes;
     const std::size_t count = read_into(front, 0);
     const std::size_t total = count == front.size() && !is_drained(count) ? count + read_into(back, count) : count;
     if (!kept_.empty() && !failure_) {  // OpenSSL has answered to something
-      if (kept_.size() > most_kept_bytes) failure_ = net_errc::truncated;
       const std::error_code sent = send_kept();
-      if (sent && sent != asio::error::would_block && total == 0 && !failure_) failure_ = sent;
+      if (sent && sent != asio::error::would_block && total == 0) failure_ = sent;
     }
     if (total == 0) ec = failure_ ? failure_ : std::error_code{asio::error::would_block};
     return total;
@@ -157,6 +164,7 @@ class TlsLayer final : public SecureLayer {
   static constexpr std::size_t record_bytes = std::size_t{16} << 10;
   static constexpr std::size_t together_bytes = std::size_t{32} << 10;
   static constexpr std::size_t most_kept_bytes = std::size_t{64} << 10;
+  static constexpr std::size_t most_ahead_bytes = std::size_t{64} << 10;
 
   /// The socket, and a memory of the thread for what OpenSSL writes, for one call.
   struct Use {
@@ -169,6 +177,7 @@ class TlsLayer final : public SecureLayer {
     ~Use() {
       if (!layer.kept_.empty()) return;
       layer.kept_.swap(idle());
+      layer.kept_ = std::vector<std::byte>{};  // if both had memory, one is enough
     }
     static auto idle() -> std::vector<std::byte>& {
       static thread_local std::vector<std::byte> memory;
@@ -253,14 +262,14 @@ class TlsLayer final : public SecureLayer {
   auto failure_of(int why) -> Error {
     if (why == SSL_ERROR_SYSCALL && system_error_) {
       const bool left = system_error_ == std::errc::connection_reset || system_error_ == std::errc::broken_pipe;
-      if (left && !is_open()) return {net_errc::broken_handshake, {}};
+      if (left && !is_open_) return {net_errc::broken_handshake, {}};
       return {system_error_, {}};
     }
     const unsigned long code = ::ERR_peek_last_error();
     const int reason = ERR_GET_REASON(code);
     const std::string text = take_openssl_error();
     if (reason == SSL_R_UNEXPECTED_EOF_WHILE_READING || (why == SSL_ERROR_SYSCALL && code == 0))
-      return {is_open() ? net_errc::truncated : net_errc::broken_handshake, {}};
+      return {is_open_ ? net_errc::truncated : net_errc::broken_handshake, {}};
     switch (reason) {
       case SSL_R_CERTIFICATE_VERIFY_FAILED: return {net_errc::untrusted, verdict_};
       case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE: return {net_errc::untrusted, "the peer shows no certificate"};
@@ -276,15 +285,12 @@ class TlsLayer final : public SecureLayer {
       case SSL_R_SSLV3_ALERT_UNEXPECTED_MESSAGE: return {net_errc::no_tls, "the peer speaks no TLS"};
       case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
       case SSL_R_UNSUPPORTED_PROTOCOL: return {net_errc::no_tls, "one end speaks no TLS 1.3"};
-      default: return {is_open() ? net_errc::truncated : net_errc::no_tls, text};
+      default: return {is_open_ ? net_errc::truncated : net_errc::no_tls, text};
     }
   }
 
-  /// True after the handshake.
-  [[nodiscard]] auto is_open() const noexcept -> bool { return ::SSL_is_init_finished(ssl_.get()) == 1; }
-
   /// Called by OpenSSL for each certificate of the peer's chain.
-  static auto verify(int valid, ::X509_STORE_CTX* context) -> int {
+  static auto verify(int valid, ::X509_STORE_CTX* context) -> int try {
     auto* const ssl =
         static_cast<::SSL*>(::X509_STORE_CTX_get_ex_data(context, ::SSL_get_ex_data_X509_STORE_CTX_idx()));
     auto& self = *static_cast<TlsLayer*>(::SSL_get_ex_data(ssl, 0));
@@ -297,6 +303,8 @@ class TlsLayer final : public SecureLayer {
     }
     if (self.verdict_.empty()) return 1;
     self.verdict_ += "; the certificate is for " + text_of_names(certificate);
+    return 0;
+  } catch (const std::bad_alloc&) {
     return 0;
   }
 
@@ -317,18 +325,28 @@ class TlsLayer final : public SecureLayer {
   static auto bio_read(::BIO* bio, char* to, int size) -> int {
     auto& self = *static_cast<TlsLayer*>(::BIO_get_data(bio));
     ::BIO_clear_retry_flags(bio);
+    if (self.may_read_ == 0) {
+      ::BIO_set_retry_read(bio);
+      return -1;
+    }
+    const std::size_t most = std::min(self.may_read_, static_cast<std::size_t>(size));
     ::ssize_t count = 0;
     do {
-      count = ::recv(self.socket_, to, static_cast<std::size_t>(size), 0);
+      count = ::recv(self.socket_, to, most, 0);
     } while (count < 0 && errno == EINTR);
-    self.more_arrived_ = count == size;
-    if (count >= 0) return static_cast<int>(count);
+    self.more_arrived_ = count == static_cast<::ssize_t>(most);
+    if (count >= 0) {
+      self.may_read_ -= static_cast<std::size_t>(count);
+      return static_cast<int>(count);
+    }
     if (errno == EAGAIN || errno == EWOULDBLOCK) ::BIO_set_retry_read(bio);
     else self.system_error_ = {errno, std::system_category()};
     return -1;
   }
   static auto bio_write(::BIO* bio, const char* from, int size) -> int try {
     auto& self = *static_cast<TlsLayer*>(::BIO_get_data(bio));
+    ::BIO_clear_retry_flags(bio);
+    if (self.is_open_ && self.kept_.size() + static_cast<std::size_t>(size) > most_kept_bytes) return -1;
     const auto* const bytes = reinterpret_cast<const std::byte*>(from);
     self.kept_.insert(self.kept_.end(), bytes, bytes + size);
     return size;
@@ -344,6 +362,8 @@ class TlsLayer final : public SecureLayer {
   std::string verdict_;  // why the certificate of the peer is not accepted
   std::error_code system_error_;  // of the socket
   std::error_code failure_;  // what every further `read` returns
+  std::size_t may_read_ = 0;  // bytes that this call may still take from the socket
+  bool is_open_ = false;  // the handshake is over
   bool owes_byte_ = false;  // a byte was taken and not counted yet
   bool waits_ = false;  // the last read needs more bytes than OpenSSL has
   bool more_arrived_ = false;  // the last bytes from the socket filled the memory

@@ -87,8 +87,9 @@ inline auto matches_pattern(::X509* certificate, const std::string& pattern) -> 
   return std::ranges::any_of(names_of(certificate), [&](const CertificateName& name) {
     const std::string_view text = name.text;
     const std::size_t label = text.find('.');
-    return !name.is_address && label != std::string_view::npos && label != 0 &&
-           ::OPENSSL_strcasecmp(std::string{text.substr(label)}.c_str(), std::string{rest}.c_str()) == 0;
+    // A name may contain a zero byte, at which a comparison of C strings would end.
+    return !name.is_address && label != std::string_view::npos && label != 0 && text.size() - label == rest.size() &&
+           ::OPENSSL_strncasecmp(text.data() + label, rest.data(), rest.size()) == 0;
   });
 }
 

@@ -16,6 +16,7 @@
 #include <distrib/net/peer_listener.hpp>
 #include <distrib/net/run_on.hpp>
 #include <distrib/net/transport.hpp>
+#include <distrib/net/transport_refresh.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
 #include <distrib/ps/job/client_rules.hpp>
 #include <distrib/ps/job/directory_lock.hpp>
@@ -69,8 +70,7 @@ class TaskShell final : public ServerTask {
         name_{to_string(TaskId{"ps", index})},
         end_{lanes_of(io), options_.shard.linger},
         look_timer_{executor_},
-        hang_up_timer_{executor_},
-        refresh_timer_{executor_} {
+        hang_up_timer_{executor_} {
     options_.shard.task_memory_bytes = std::min(options_.shard.task_memory_bytes, usable_memory() / 2);
     identity_.task = index;
     identity_.tasks = static_cast<std::uint32_t>(cluster.num_tasks("ps"));
@@ -92,7 +92,7 @@ class TaskShell final : public ServerTask {
     run_on(io_, 0, [this] { close(); });  // after this the first thread does not use the server and the lanes any more
     server_.reset();
     for (const auto& lane : lanes_) run_on(io_, lane->number(), [&lane] { lane->close(); });
-    run_on(io_, io_.size() - 1, [] {});  // wait for the work with files
+    run_on(io_, io_.size() - 1, [this] { refresh_.reset(); });  // waits for the work with files, too
     // wait for what other threads have posted to lanes
     for (std::size_t i = lanes_.size(); i > 0; --i) run_on(io_, i - 1, [] {});
   }
@@ -107,8 +107,8 @@ class TaskShell final : public ServerTask {
       listen({"*", address_.port});
     }
     if (options_.metrics) show_metrics(*options_.metrics);
+    if (options_.rpc.transport) asio::post(disk_, [this] { begin_refreshing(); });
     asio::post(executor_, [this] {
-      if (options_.rpc.transport) begin_refreshing();
       lanes_.front()->open(0);
       end_.start(!options_.directory.empty(), *this);
     });
@@ -235,7 +235,7 @@ class TaskShell final : public ServerTask {
     over_ = over.code;
     look_timer_.cancel();
     hang_up_timer_.cancel();
-    refresh_timer_.cancel();
+    asio::post(disk_, [this] { refresh_.reset(); });
     metrics_server_.reset();
     tell_end();
   }
@@ -256,7 +256,7 @@ class TaskShell final : public ServerTask {
   void listen(const Address& address) {
     RpcServerOptions options = options_.rpc;
     options.services = TaskEndCore::most_shards;
-    options.clients = std::make_shared<const ClientRules>(rules_);
+    options.clients = rules_;
     options.refused = [this](const Error& refused) { tell_refusal(refused); };
     options.threads = static_cast<std::uint32_t>(lanes_.size());
     server_.emplace(io_, address, [this](std::size_t thread) { return LaneRouter{lanes_[thread].get()}; }, options);
@@ -265,7 +265,7 @@ class TaskShell final : public ServerTask {
   void show_metrics(const Address& address) {
     PeerListenerOptions how;
     how.transport = options_.rpc.transport;
-    ClientRules rules = rules_;
+    ClientRules rules = *rules_;
     rules.needs_certificate = options_.metrics_need_certificate;
     how.rules = std::make_shared<const ClientRules>(std::move(rules));
     how.plain = {
@@ -285,33 +285,15 @@ class TaskShell final : public ServerTask {
     Error error;
     check_transport_of_job(options_.rpc.transport, error);
     throw_if(error);
-    rules_ = client_rules(cluster_);
-    if (options_.rpc.transport) options_.rpc.transport->check(address_.host, rules_, error);
+    rules_ = std::make_shared<const ClientRules>(client_rules(cluster_));
+    if (options_.rpc.transport) options_.rpc.transport->check(address_.host, *rules_, error);
     throw_if(error);
   }
 
-  void begin_refreshing() {
-    if (const std::string path = options_.rpc.transport->exposed(); !path.empty())
-      tell(Event::Kind::tls_refused, path + " can be read by all users: run chmod 600");
-    refresh_later();
-  }
-
   // Reads changed certificate files now and then, on the thread of files.
-  void refresh_later() {
-    refresh_timer_.expires_after(options_.rpc.transport->refresh_every());
-    refresh_timer_.async_wait([this](const std::error_code& ec) {
-      if (ec || closed_) return;
-      asio::post(disk_, [this] {
-        Error error;
-        options_.rpc.transport->refresh(error);
-        if (!error) options_.rpc.transport->check(address_.host, rules_, error);
-        if (error)
-          tell(Event::Kind::tls_refused, "the new certificate files: " + error.where + ": " + error.code.message());
-        asio::post(executor_, [this] {
-          if (!closed_ && !over_) refresh_later();
-        });
-      });
-    });
+  void begin_refreshing() {
+    refresh_.emplace(disk_, options_.rpc.transport, OwnIdentity{address_.host, rules_},
+                     [this](const Event& event) { tell(event.kind, event.text); });
   }
 
   // Peers that are refused may come again at once, so not each of them is reported.
@@ -332,7 +314,8 @@ class TaskShell final : public ServerTask {
                   if (status.shard < shards_of_job()) sorted[status.shard] = std::move(status);
               std::vector<ShardStatus> all;
               for (auto& [number, status] : sorted) all.push_back(std::move(status));
-              show(metrics_text(all));
+              const auto& transport = options_.rpc.transport;
+              show(metrics_text(all, transport ? std::optional{transport->expires()} : std::nullopt));
             });
   }
 
@@ -359,7 +342,6 @@ class TaskShell final : public ServerTask {
     asked_.clear();
     look_timer_.cancel();
     hang_up_timer_.cancel();
-    refresh_timer_.cancel();
     metrics_server_.reset();
   }
 
@@ -394,9 +376,9 @@ class TaskShell final : public ServerTask {
   std::map<std::uint64_t, Asked> asked_;
   SteadyTimer look_timer_;
   SteadyTimer hang_up_timer_;
-  SteadyTimer refresh_timer_;
+  std::optional<TransportRefresh> refresh_;  // used on the thread of files
   Instant told_refusal_{};
-  ClientRules rules_;
+  std::shared_ptr<const ClientRules> rules_;
   std::function<void(int)> joined_;
   std::optional<int> over_;  // the exit code
   bool closed_ = false;

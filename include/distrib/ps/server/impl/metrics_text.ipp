@@ -85,7 +85,9 @@ class MetricsWriter {
 
 }  // namespace detail
 
-DISTRIB_DECL auto metrics_text(std::span<const ShardStatus> shards) -> std::string {
+DISTRIB_DECL auto metrics_text(std::span<const ShardStatus> shards,
+                               std::optional<std::chrono::system_clock::time_point> certificate_expires)
+    -> std::string {
   constexpr std::string_view gauge = "gauge";
   constexpr std::string_view counter = "counter";
   detail::MetricsWriter to{shards};
@@ -130,7 +132,16 @@ DISTRIB_DECL auto metrics_text(std::span<const ShardStatus> shards) -> std::stri
   for (const ShardStatus& shard : shards)
     for (const ShardStatus::VariableStatus& variable : shard.of_variables)
       to.sample(shard, std::to_string(variable.bytes), "variable", variable.name);
-  return to.take();
+  std::string text = to.take();
+  if (certificate_expires) {
+    const auto expires = std::chrono::floor<std::chrono::seconds>(certificate_expires->time_since_epoch());
+    text +=
+        "# HELP distrib_tls_certificate_expires_seconds When the certificate of the task expires, in seconds since "
+        "1970-01-01T00:00:00Z.\n# TYPE distrib_tls_certificate_expires_seconds gauge\n"
+        "distrib_tls_certificate_expires_seconds " +
+        std::to_string(expires.count()) + "\n";
+  }
+  return text;
 }
 
 }  // namespace v0

@@ -26,8 +26,7 @@ DISTRIB_DECL WorkerClient::WorkerClient(const Executor& executor, const Job& job
       owner_{owner},
       node_{job, rank, options_.worker, std::move(cuts), *this},
       phases_{rank, options_.phases},
-      hang_up_{executor},
-      refresh_{executor} {
+      hang_up_{executor} {
   Error error;
   detail::check_transport_of_job(options_.rpc.transport, error);
   throw_if(error);
@@ -46,11 +45,7 @@ DISTRIB_DECL WorkerClient::~WorkerClient() {
 }
 
 DISTRIB_DECL void WorkerClient::start() {
-  if (const auto& transport = options_.rpc.transport) {
-    if (const std::string path = transport->exposed(); !path.empty() && options_.observer)
-      options_.observer({Event::Kind::tls_refused, {}, path, {}, path + " can be read by all users: run chmod 600"});
-    refresh_transport();
-  }
+  refresh_.emplace(executor_, options_.rpc.transport, OwnIdentity{{}, options_.accepted}, options_.observer);
   for (Link& link : links_) {
     link.deadline = instant_after(Clock::now(), options_.start_within);
     connect(link);
@@ -125,22 +120,6 @@ DISTRIB_DECL void WorkerClient::connect(Link& link) {
   };
   link.connector = std::make_unique<PeerConnector>(executor_, servers_[link.task], std::move(how), done,
                                                    PeerSecurity{options_.rpc.transport});
-}
-
-DISTRIB_DECL void WorkerClient::refresh_transport() {
-  refresh_.expires_after(options_.rpc.transport->refresh_every());
-  refresh_.async_wait([self = shared_from_this()](const std::error_code& ec) {
-    if (ec || self->ended_) return;
-    Error error;
-    self->options_.rpc.transport->refresh(error);
-    if (error && self->options_.observer)
-      self->options_.observer({Event::Kind::tls_refused,
-                               {},
-                               error.where,
-                               error.code,
-                               "the new certificate files are not used: " + error.where + ": " + error.code.message()});
-    self->refresh_transport();
-  });
 }
 
 DISTRIB_DECL auto WorkerClient::is_refusal(const std::error_code& code) -> bool {
@@ -278,7 +257,7 @@ DISTRIB_DECL void WorkerClient::finish_when_quiet() {
 DISTRIB_DECL void WorkerClient::finish() {
   if (std::exchange(ended_, true)) return;
   hang_up_.cancel();
-  refresh_.cancel();
+  refresh_.reset();
   for (Link& link : links_) {
     link.connector.reset();
     link.pause.cancel();
