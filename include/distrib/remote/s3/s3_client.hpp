@@ -117,8 +117,8 @@ class S3Client {
     detail::ErrorOut error{to};
     return write(key, bytes, {.absent = true}, error);
   }
-  /// Replaces an object that has the version `replaced`, as `info`, `list` and the writing functions return it; another version is
-  /// `s3_errc::condition_failed`, no object that or `no_such_object`.
+  /// Replaces an object that has the version `replaced`, as `info`, `list` and the writing functions return it; another
+  /// version is `s3_errc::condition_failed`, no object that or `no_such_object`.
   auto replace_if_version(const std::string& key, ByteView bytes, const std::string& replaced, ErrorRef to)
       -> std::string {
     detail::ErrorOut error{to};
