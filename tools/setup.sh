@@ -101,12 +101,13 @@ phase() {  # NAME COMMAND...
 # Prints how far the phase is, until its stdin ends: with the phase, or with the script. (Not a background process that is
 # killed: bash may run the script's trap on EXIT in a process that it has just started.)
 watch_phase() {  # NAME LOG BEGAN
-  local every=60 left=60 end='\n' ended built
+  local every=60 left=60 end='\n' ended reached
   [ ! -t 1 ] || every=1 left=0 end='\r'
   while :; do
     if [ $left -eq 0 ]; then
-      built=$(grep -aoE '^\[[0-9]+/[0-9]+\]' "$2" | tail -n 1) || :
-      printf "%-56s %7s s  ...%s$end" "${1:0:56}" "$(seconds_since "$3")" "${built:+  $built}"
+      # "[17/345]" of a build, " 17/751 Test" of ctest
+      reached=$(grep -aoE '^(\[[0-9]+/[0-9]+\]| *[0-9]+/[0-9]+ Test)' "$2" | tail -n 1 | tr -cd '0-9/') || :
+      printf "%-56s %7s s  ...%s$end" "${1:0:56}" "$(seconds_since "$3")" "${reached:+  [$reached]}"
       left=$every
     fi
     ended=0

@@ -353,6 +353,29 @@ TEST_CASE("Wire: bytes of an end that has left are held up by a stall, then read
   }
 }
 
+TEST_CASE("Wire: that an end has left reaches the peer after a latency", "[sim]") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    Tapes tapes{4096, seed};
+    tapes.wire->detach_a();
+    tapes.run_for(0us);
+    CHECK(tapes.b.losses == 0);
+    tapes.run_for(10ms);
+    CHECK(tapes.b.losses == 1);
+    CHECK_FALSE(tapes.b.reason);
+  }
+}
+
+TEST_CASE("Wire: to detach an end twice does what once does, and draws no further random number", "[sim]") {
+  Tapes once, twice;
+  once.wire->detach_a();
+  twice.wire->detach_a();
+  twice.wire->detach_a();
+  CHECK(once.dice.below(1'000'000) == twice.dice.below(1'000'000));
+  twice.run_for(10ms);
+  CHECK(twice.b.losses == 1);
+}
+
 TEST_CASE("Wire: what an end sends arrives in order, in pieces of any size up to the limit", "[sim]") {
   for (const std::size_t piece_bytes : {1U, 3U, 4096U})
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {

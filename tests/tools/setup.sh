@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/setup.sh: what a phase prints into a file, at once and when its command fails.
+# tools/setup.sh: what a phase prints into a file, at once and when its command fails; how far it is, at a terminal.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 logs=$(mktemp -d)
@@ -32,3 +32,18 @@ says 'g++: fatal error: Killed signal terminated program cc1plus' memory
 says 'ninja: build stopped: interrupted by user.' stopped
 says 'no such host' other
 says '1: wrong value' tests
+
+at_terminal() {  # WANTED LINE   fails unless the phase prints WANTED while a command runs whose log ends with LINE
+  local said
+  echo "$2" >"$logs/line"
+  cat >"$logs/slow.sh" <<END
+. tools/setup.sh
+logs=$logs
+slow() { cat "$logs/line"; sleep 1.5; }
+phase slow slow
+END
+  said=$(script -qec "bash $logs/slow.sh" /dev/null)
+  [[ $said == *" s  ...  $1"* ]] || fail "instead of '$1' it says: $said"
+}
+at_terminal '[3/345]' '[3/345] Building CXX object a.cpp.o'
+at_terminal '[17/751]' ' 17/751 Test #615: a ......   Passed    0.66 sec'
