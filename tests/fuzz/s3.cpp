@@ -2,6 +2,7 @@
 #include "expect.hpp"
 #include "targets.hpp"
 
+#include <distrib/remote/s3/aws_answer.hpp>
 #include <distrib/remote/s3/aws_credentials_core.hpp>
 #include <distrib/remote/s3/aws_profile.hpp>
 #include <distrib/remote/s3/s3_answer.hpp>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -85,7 +87,18 @@ void s3_texts(std::string_view text) {
   expect(!proxy || !proxy->host.empty(), "a proxy has a host");
 }
 
+void expect_keys(const std::optional<distrib::AwsKeys>& keys) {
+  if (!keys) return;
+  expect(!keys->access_key.empty() || !keys->bearer.empty(), "credentials have a key or a token");
+  for (const std::string& value : {keys->access_key, keys->session_token.text(), keys->bearer.text()})
+    expect(value.find_first_of("\r\n") == std::string::npos, "credentials do not end the line of a header");
+}
+
 void s3_profiles(std::string_view text) {
+  expect_keys(distrib::keys_of_json(text, "Token"));
+  expect_keys(distrib::keys_of_google_json(text, s3_now));
+  expect_keys(distrib::keys_of_xml(text, "AssumeRoleResponse"));
+  for (const char c : distrib::sts_error_code(text)) expect(c > ' ' && c < '\x7f', "what is quoted is printable");
   distrib::AwsCredentialSources sources;
   sources.profiles.add_config(text);
   sources.profiles.add_credentials(text);
@@ -170,6 +183,7 @@ void s3(ByteView input) {
   s3_texts(text);
   s3_profiles(text);
   s3_talk(S3Request::get("k", 0, 300, "\"e\""), text, 300);
+  s3_talk(S3Request::head("k"), text, 0);
   s3_talk(S3Request::list("p", ""), text, 0);
   s3_talk(S3Request::put("k", input, 0, "n", {.absent = true}), text, 0);
   const std::vector<distrib::S3Part> parts{{1, "e", {}}};

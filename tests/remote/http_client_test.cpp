@@ -147,6 +147,33 @@ TEST_CASE("HttpClient: wrong or incomplete answers, and silence", "[net]") {
   CHECK(http_failure({.bytes = begin + "0123456789", .pause_between_bytes = 50ms}).code == http_errc::timed_out);
 }
 
+TEST_CASE("HttpClient: the lines between the chunks of a body have a size limit", "[net]") {
+  const std::string begin = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::error_code endless =
+      http_failure({.bytes = begin + "5\r\nbytes\r\n" + std::string(1 << 20, '0'), .hang = true}).code;
+  // Newer versions of cpp-httplib end it by themselves.
+  CHECK((endless == http_errc::too_large || endless == http_errc::ended_early));
+  std::string small = begin;
+  for (int i = 0; i < 300'000; ++i) small += "1\r\nx\r\n";
+  HttpServer server{[&](const HttpAsked&) { return HttpSaid{.bytes = small + "0\r\n\r\n", .close = false}; }};
+  HttpClient client;
+  CHECK(client.send(request(server, "/")).body.size() == 300'000);  // many lines are no long line
+}
+
+TEST_CASE("HttpClient: a header that would be several lines is not sent", "[net]") {
+  HttpServer server{[](const HttpAsked&) { return HttpSaid::answer(200, "x"); }};
+  HttpClient client{hasty_options};
+  for (const std::string& value : {std::string{"a\r\nX-Other: b"}, std::string{"a\nb"}, std::string{"a\0b", 3}}) {
+    HttpRequest asked = request(server, "/f");
+    asked.headers = {{"If-Match", value}};
+    Error error;
+    static_cast<void>(client.send(asked, {}, error));
+    CHECK(error.code == http_errc::bad_header);
+    CHECK(error.where == "GET " + server.url() + "/f: If-Match");
+  }
+  CHECK(server.asked().empty());
+}
+
 TEST_CASE("HttpClient: a body stored in the answer has a size limit", "[net]") {
   HttpServer server{[](const HttpAsked&) { return HttpSaid::chunked(200, std::string(5000, 'x')); }};
   HttpClient client{hasty_options};
@@ -234,6 +261,67 @@ TEST_CASE("HttpClient: verifies the certificates of https servers", "[net]") {
   CHECK(error.code == http_errc::no_tls);
   server.stop();
   serving.join();
+}
+
+TEST_CASE("HttpClient: a record of TLS that arrives byte by byte ends at the deadline", "[net]") {
+  const support::Authority authority{"authority"};
+  const auto files = authority.issue("server", "DNS:localhost");
+  httplib::SSLServer server{files.certificate.c_str(), files.key.c_str()};
+  server.Get("/f", [](const httplib::Request&, httplib::Response& response) {
+    response.set_content(std::string(4000, 's'), "x/y");
+  });
+  const int port = server.bind_to_any_port("127.0.0.1");
+  std::thread serving{[&] { server.listen_after_bind(); }};
+
+  // Between them: what the client sends goes on at once. After the request, what the server sends goes on byte by byte.
+  std::uint16_t relay_port = 0;
+  const int listener = listen_on(relay_port);
+  int dripped = 0;
+  std::thread relay{[&] {
+    const int near = ::accept(listener, nullptr, nullptr);
+    const int far = ::socket(AF_INET, SOCK_STREAM, 0);
+    ::sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    bool open = ::connect(far, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) == 0;
+    ::ssize_t from_client = -1;  // bytes after the first ones, the greeting
+    while (open) {
+      ::pollfd ready[2] = {{near, POLLIN, 0}, {far, POLLIN, 0}};
+      ::poll(ready, 2, 5000);
+      char block[4096];
+      const auto pass = [&](int from, int to, std::size_t most) {
+        const ::ssize_t count = ::recv(from, block, most, 0);
+        open = count > 0 && ::send(to, block, static_cast<std::size_t>(count), MSG_NOSIGNAL) == count;
+        return count;
+      };
+      if (ready[0].revents != 0) {
+        const ::ssize_t count = pass(near, far, sizeof block);
+        from_client = from_client < 0 ? 0 : from_client + count;
+      }
+      const bool drips = from_client > 120;  // more than the end of the handshake: the request
+      if (!open || ready[1].revents == 0) continue;
+      pass(far, near, drips ? 1 : sizeof block);
+      if (!drips) continue;
+      ++dripped;
+      std::this_thread::sleep_for(20ms);
+    }
+    ::close(near);
+    ::close(far);
+  }};
+  distrib::HttpOptions options = hasty_options;
+  options.authority = authority.file();
+  HttpClient client{options};
+  Error error;
+  static_cast<void>(
+      client.send({.url = HttpUrl::parse("https://localhost:" + std::to_string(relay_port) + "/f")}, {}, error));
+  CHECK(error.code == http_errc::timed_out);
+  relay.join();
+  CHECK(dripped > 0);
+  CHECK(dripped < 200);  // the deadline is 1 s
+  server.stop();
+  serving.join();
+  ::close(listener);
 }
 
 TEST_CASE("HttpClient: a tunnel through a proxy, whose password the server does not get", "[net]") {

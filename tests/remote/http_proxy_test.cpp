@@ -60,6 +60,13 @@ TEST_CASE("HttpProxy: a URL that is no proxy's is refused without its password",
   }
 }
 
+TEST_CASE("is_this_machine: addresses, not names that begin like them", "[net]") {
+  for (const char* host : {"localhost", "127.0.0.1", "127.255.255.254", "::1"})
+    CHECK(distrib::detail::is_this_machine(host));
+  for (const char* host : {"127.evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "128.0.0.1", ""})
+    CHECK_FALSE(distrib::detail::is_this_machine(host));
+}
+
 TEST_CASE("percent_decode: the inverse of percent_encode", "[net]") {
   std::string all;
   for (int i = 0; i < 256; ++i) all += static_cast<char>(i);

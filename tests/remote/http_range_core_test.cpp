@@ -107,6 +107,17 @@ TEST_CASE("HttpRangeCore: refuses answers that are not the requested part", "[ne
   }
 }
 
+TEST_CASE("HttpRangeCore: a file whose size differs was replaced", "[net]") {
+  HttpRangeCore core{url, 0, 10, {}, {}, 100};
+  static_cast<void>(core.next());
+  CHECK(core.accept(part(0, 9, 100), 5) == 5);
+  core.ended(part(0, 9, 100), lost);
+  static_cast<void>(core.next());
+  static_cast<void>(core.next());
+  CHECK(core.accept(part(5, 9, 101), 5) == 0);
+  CHECK(core.error().code == http_errc::changed);
+}
+
 TEST_CASE("HttpRangeCore: gives up after the given number of attempts, with the last reason", "[net]") {
   HttpRangeCore core{url, 0, 10, {}, {.attempts = 3}};
   int sent = 0;

@@ -30,7 +30,7 @@ class FakeS3 {
  public:
   struct Object {
     std::string bytes;
-    std::string etag;
+    std::string etag = "\"e\"";
     std::size_t generation = 0;
     std::map<std::string, std::string> told = {};  ///< Headers that are stored with it: metadata, encryption.
   };
@@ -362,9 +362,23 @@ class FakeS3 {
     return with_headers(206, headers + "\r\n", found.bytes.substr(first, last - first + 1));
   }
 
-  auto copy(const HttpAsked& asked, const std::string& key) -> HttpSaid {
-    const std::string from = unescape(header(asked, prefix() + "copy-source")).substr(bucket.size() + 2);
+  auto source_of(const HttpAsked& asked) const -> std::string {
+    return unescape(header(asked, prefix() + "copy-source")).substr(bucket.size() + 2);
+  }
+
+  auto source_fails(const HttpAsked& asked, const std::string& from) -> std::optional<HttpSaid> {
     if (!objects.contains(from)) return error(404, "NoSuchKey");
+    const Object& source = objects[from];
+    const std::string wanted =
+        header(asked, gcs_ ? "x-goog-copy-source-if-generation-match" : "x-amz-copy-source-if-match");
+    if (!wanted.empty() && wanted != (gcs_ ? std::to_string(source.generation) : source.etag))
+      return error(412, "PreconditionFailed");
+    return std::nullopt;
+  }
+
+  auto copy(const HttpAsked& asked, const std::string& key) -> HttpSaid {
+    const std::string from = source_of(asked);
+    if (const auto fails = source_fails(asked, from)) return *fails;
     const Object source = objects[from];
     store(key, source.bytes, source.etag, source.told);
     return HttpSaid::answer(200, "<CopyObjectResult><ETag>" + source.etag + "</ETag></CopyObjectResult>");
@@ -399,10 +413,23 @@ class FakeS3 {
     if (asked.method == "PUT") {
       const std::size_t number = std::stoul(asked.parameter("partNumber"));
       if (number < 1 || number > 10'000) return error(400, "InvalidArgument");
+      if (!header(asked, prefix() + "copy-source").empty()) return copy_part(asked, found->second.parts[number]);
       found->second.parts[number] = asked.body;
       return with_headers(200, "ETag: \"" + md5_of(asked.body) + "\"\r\n");
     }
     return complete(asked, key, id);
+  }
+
+  auto copy_part(const HttpAsked& asked, std::string& part) -> HttpSaid {
+    const std::string from = source_of(asked);
+    if (const auto fails = source_fails(asked, from)) return *fails;
+    const std::string range = header(asked, prefix() + "copy-source-range");
+    const std::size_t dash = range.find('-');
+    const std::size_t first = std::stoul(range.substr(6));
+    const std::size_t last = std::stoul(range.substr(dash + 1));
+    if (last >= objects[from].bytes.size()) return error(416, "InvalidRange");
+    part = objects[from].bytes.substr(first, last - first + 1);
+    return HttpSaid::answer(200, "<CopyPartResult><ETag>&quot;" + md5_of(part) + "&quot;</ETag></CopyPartResult>");
   }
 
   static auto completed(const std::string& etag) -> HttpSaid {

@@ -1,36 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only header that includes cpp-httplib, 0.11 and up. An optional component: not in any facade; link distrib::http.
+// An optional component: not in any facade; link distrib::http.
 #pragma once
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/host_port.hpp>
 #include <distrib/core/shortest_text.hpp>
+#include <distrib/remote/detail/http_wire.hpp>
 #include <distrib/remote/http_error.hpp>
 #include <distrib/remote/http_message.hpp>
 #include <distrib/remote/http_options.hpp>
 #include <distrib/remote/http_proxy.hpp>
 #include <distrib/remote/http_url.hpp>
 
-#include <httplib.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/socket.h>
-#include <time.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -39,187 +30,6 @@ inline namespace v0 {
 
 /// Receives a piece of the body of an answer whose status is good. Returns false to stop reading this answer.
 using HttpTake = std::function<bool(const HttpAnswer& answer, ByteView bytes)>;
-
-namespace detail {
-
-/// The time and size limits of one exchange, and what ended it.
-struct HttpWatch {
-  using Clock = std::chrono::steady_clock;
-  static constexpr std::size_t max_header_bytes = 256 << 10;
-
-  Clock::time_point deadline;
-  std::chrono::milliseconds idle;
-  std::string header = {};  // as received
-  bool in_header = true;
-  std::optional<http_errc> ended;
-
-  /// Waits until the socket is ready. Returns false, and sets `ended`, if that takes too long or fails.
-  auto wait(int socket, short events) -> bool {
-    while (true) {
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-      ::pollfd ready{socket, events, 0};
-      const int count = left.count() <= 0 ? 0 : ::poll(&ready, 1, static_cast<int>(std::min(left, idle).count()));
-      if (count > 0) return true;
-      if (count < 0 && errno == EINTR) continue;
-      ended = count == 0 ? http_errc::timed_out : http_errc::ended_early;
-      return false;
-    }
-  }
-};
-
-#ifndef CPPHTTPLIB_VERSION_NUM  // versions that define it also have set_max_timeout, so they do not need this class
-
-/// A connection on which all waits together have one deadline. cpp-httplib only limits each single wait.
-class HttpWire final : public httplib::Stream {
- public:
-#ifdef CPPHTTPLIB_OPENSSL_SUPPORT
-  HttpWire(::socket_t socket, ::SSL* ssl, HttpWatch& watch) : socket_{socket}, ssl_{ssl}, watch_{&watch} {}
-#else
-  HttpWire(::socket_t socket, HttpWatch& watch) : socket_{socket}, watch_{&watch} {}
-#endif
-
-  auto is_readable() const -> bool override { return true; }
-  auto is_writable() const -> bool override { return true; }
-  auto read(char* to, std::size_t size) -> ::ssize_t override {
-    if (at_ == end_) {
-      const ::ssize_t count = fill();
-      if (count <= 0) return count;
-      at_ = 0;
-      end_ = static_cast<std::size_t>(count);
-    }
-    const std::size_t count = std::min(size, end_ - at_);
-    std::memcpy(to, buffer_.data() + at_, count);
-    at_ += count;
-    if (watch_->in_header) watch_->header.append(to, count);
-    if (watch_->header.size() > HttpWatch::max_header_bytes) {
-      watch_->ended = http_errc::too_large;
-      return -1;
-    }
-    return static_cast<::ssize_t>(count);
-  }
-  auto write(const char* from, std::size_t size) -> ::ssize_t override {
-    while (watch_->wait(socket_, POLLOUT)) {
-#ifdef CPPHTTPLIB_OPENSSL_SUPPORT
-      if (ssl_ != nullptr) {
-        const int count = ::SSL_write(ssl_, from, static_cast<int>(std::min<std::size_t>(size, 64 << 10)));
-        if (count > 0) return count;
-        if (goes_on(count)) continue;
-        return -1;
-      }
-#endif
-      const ::ssize_t count = ::send(socket_, from, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (count >= 0) return count;
-      if (errno != EINTR && errno != EAGAIN) break;
-    }
-    return -1;
-  }
-  void get_remote_ip_and_port(std::string&, int&) const override {}
-  void get_local_ip_and_port(std::string&, int&) const override {}
-  auto socket() const -> ::socket_t override { return socket_; }
-
- private:
-  auto fill() -> ::ssize_t {
-    while (true) {
-#ifdef CPPHTTPLIB_OPENSSL_SUPPORT
-      if (ssl_ != nullptr) {
-        if (::SSL_pending(ssl_) == 0 && !watch_->wait(socket_, POLLIN)) return -1;
-        const int count = ::SSL_read(ssl_, buffer_.data(), static_cast<int>(buffer_.size()));
-        if (count > 0) return count;
-        if (goes_on(count)) continue;
-        return 0;
-      }
-#endif
-      if (!watch_->wait(socket_, POLLIN)) return -1;
-      const ::ssize_t count = ::recv(socket_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
-      if (count >= 0 || (errno != EINTR && errno != EAGAIN)) return count;
-    }
-  }
-
-#ifdef CPPHTTPLIB_OPENSSL_SUPPORT
-  /// True if the call of TLS only has to be repeated.
-  auto goes_on(int result) -> bool {
-    const int why = ::SSL_get_error(ssl_, result);
-    return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
-  }
-#endif
-
-  ::socket_t socket_;
-#ifdef CPPHTTPLIB_OPENSSL_SUPPORT
-  ::SSL* ssl_;
-#endif
-  HttpWatch* watch_;
-  std::array<char, 64 << 10> buffer_;
-  std::size_t at_ = 0;
-  std::size_t end_ = 0;
-};
-
-/// A client of cpp-httplib whose connections are an `HttpWire` each.
-template <class Base> class HttpConnection final : public Base {
- public:
-  HttpConnection(const HttpUrl& url, HttpWatch& watch) : Base{url.host, url.port}, watch_{&watch} {}
-
- private:
-  auto process_socket(const typename Base::Socket& socket, std::function<bool(httplib::Stream&)> exchange)
-      -> bool override {
-#ifdef CPPHTTPLIB_OPENSSL_SUPPORT
-    const auto wire = std::make_unique<HttpWire>(socket.sock, socket.ssl, *watch_);
-#else
-    const auto wire = std::make_unique<HttpWire>(socket.sock, *watch_);
-#endif
-    return exchange(*wire);
-  }
-
-  HttpWatch* watch_;
-};
-
-#endif
-
-/// Blocks SIGPIPE on this thread during its lifetime, so that a peer that closes the connection does not end the
-/// process: OpenSSL writes without MSG_NOSIGNAL.
-class WithoutSigpipe {
- public:
-  WithoutSigpipe() noexcept {
-    ::sigset_t pending;
-    ::sigpending(&pending);
-    was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
-    ::sigemptyset(&sigpipe_);
-    ::sigaddset(&sigpipe_, SIGPIPE);
-    ::pthread_sigmask(SIG_BLOCK, &sigpipe_, &before_);
-  }
-  WithoutSigpipe(const WithoutSigpipe&) = delete;
-  auto operator=(const WithoutSigpipe&) -> WithoutSigpipe& = delete;
-  ~WithoutSigpipe() {
-    constexpr ::timespec at_once{};
-    while (!was_pending_ && ::sigtimedwait(&sigpipe_, nullptr, &at_once) < 0 && errno == EINTR) {
-    }
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-
- private:
-  ::sigset_t sigpipe_;
-  ::sigset_t before_;
-  bool was_pending_;
-};
-
-/// Makes a client of cpp-httplib, of the class `Base`. Versions 0.12 to 0.18 allow no other stream for TLS: there each
-/// wait has a limit, and all waits together have one only while a body arrives.
-template <class Base>
-auto make_http_connection(const HttpUrl& url, HttpWatch& watch) -> std::unique_ptr<httplib::ClientImpl> {
-#ifndef CPPHTTPLIB_VERSION_NUM
-  if constexpr (!std::is_final_v<Base>) return std::make_unique<HttpConnection<Base>>(url, watch);
-#endif
-  static_cast<void>(watch);
-  return std::make_unique<Base>(url.host, url.port);
-}
-
-/// Makes the client send targets unchanged; but from about version 0.27 on, cpp-httplib decodes a query and encodes it
-/// again.
-void send_targets_as_they_are(auto& client) {
-  if constexpr (requires { client.set_path_encode(false); }) client.set_path_encode(false);
-  else client.set_url_encode(false);
-}
-
-}  // namespace detail
 
 /// Sends requests and waits for the answers, on the caller's thread. Keeps a connection for the next request to the
 /// same server if that server allows it, for at most four servers. Does not follow redirects. Uses the proxies of the
@@ -240,10 +50,14 @@ class HttpClient {
   /// is a success, too. Any other body goes into the answer.
   ///
   /// Errors: sets `error` to an `http_errc` with method, host and path. The answer then contains what arrived before;
-  /// its status is 0 if that was not even the headers.
+  /// its status is 0 if that was not even the headers. A header that contains the end of a line is `bad_header`: nothing
+  /// is sent.
   auto send(const HttpRequest& request, const HttpTake& take, Error& error) -> HttpAnswer {
     error = {};
     HttpAnswer answer;
+    if (const std::string* const name = bad_header(request))
+      error = {http_errc::bad_header, request.where() + ": " + *name};
+    if (error) return answer;
     Connection* const used = connect(request.url, error);
     if (error) return answer;
     if (used == nullptr) {
@@ -266,6 +80,7 @@ class HttpClient {
     sent.content_receiver = [&](const char* data, std::size_t size, auto, auto) {
       const ByteView bytes = as_bytes({data, size});
       progress = Clock::now();
+      watch_->between_bytes = 0;
       if (progress >= watch_->deadline) watch_->ended = http_errc::timed_out;
       if (watch_->ended) return false;
       if (take && answer.good()) {
@@ -351,6 +166,15 @@ class HttpClient {
     if (connections_.size() == most_connections) connections_.erase(connections_.begin());
     connections_.push_back(std::move(made));
     return &connections_.back();
+  }
+
+  /// Returns the name of a header that would be more than one line; null if there is none. What answers, files and
+  /// programs gave may be in a header, so it could add headers or a whole request.
+  static auto bad_header(const HttpRequest& request) -> const std::string* {
+    constexpr std::string_view ends{"\r\n\0", 3};
+    for (const auto& [name, value] : request.headers)
+      if (name.find_first_of(ends) != std::string::npos || value.find_first_of(ends) != std::string::npos) return &name;
+    return nullptr;
   }
 
   static auto to_httplib(const HttpRequest& request) -> httplib::Request {

@@ -26,6 +26,7 @@ enum class http_errc {
   changed,  ///< The file was replaced while it was read. Read it again.
   no_tls,  ///< TLS failed: a certificate was not accepted, or this cpp-httplib has no TLS. Check both.
   stopped,  ///< The reader was destroyed while it waited.
+  bad_header,  ///< A header of the request contains the end of a line. Correct the option, or the file it is from.
 };
 
 namespace detail {
@@ -49,6 +50,8 @@ inline constexpr ErrorText http_texts[] = {
     {http_errc::changed, failure::mismatch, "the file changed while it was read: read it again"},
     {http_errc::no_tls, failure::mismatch, "the TLS connection failed: check the certificates"},
     {http_errc::stopped, failure::cancelled, "the reader of the file was destroyed while it waited: nothing to do"},
+    {http_errc::bad_header, failure::invalid_argument,
+     "a header of the request contains the end of a line: correct the option, or the file it is from"},
 };
 
 /// Category "distrib.http".

@@ -63,6 +63,11 @@ inline auto is_in_block(const std::string& host, std::string_view block) -> bool
   return ((ntohl(from.s_addr) ^ ntohl(at.s_addr)) & mask & 0xFFFF'FFFF) == 0;
 }
 
+/// True if `host` is an address of this machine, or "localhost". A name that only begins like such an address is not.
+inline auto is_this_machine(const std::string& host) -> bool {
+  return host == "localhost" || host == "::1" || is_in_block(host, "127.0.0.0/8");
+}
+
 /// Returns `text` with small letters a to z.
 inline auto lower_case(std::string_view text) -> std::string {
   std::string lower{text};

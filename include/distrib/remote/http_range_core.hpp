@@ -53,10 +53,16 @@ struct HttpContentRange {
 /// Threads: one at a time.
 class HttpRangeCore {
  public:
-  /// `etag`: the ETag of the file that `probe` found; empty: any version of the file is accepted.
+  /// `etag`, `size`: of the file, as `probe` found them; an empty ETag: any is accepted; without a size any is.
   HttpRangeCore(HttpUrl url, std::uint64_t first, std::uint64_t bytes, std::string etag = {},
-                const HttpRetryOptions& retry = {})
-      : origin_{std::move(url)}, url_{origin_}, first_{first}, left_{bytes}, etag_{std::move(etag)}, retries_{retry} {}
+                const HttpRetryOptions& retry = {}, std::optional<std::uint64_t> size = {})
+      : origin_{std::move(url)},
+        url_{origin_},
+        first_{first},
+        left_{bytes},
+        etag_{std::move(etag)},
+        wanted_size_{size},
+        retries_{retry} {}
 
   /// Returns a core that asks for the size and the ETag of the file.
   [[nodiscard]] static auto probe(HttpUrl url, const HttpRetryOptions& retry = {}) -> HttpRangeCore {
@@ -141,6 +147,7 @@ class HttpRangeCore {
         answer.content_length.value_or(range->bytes) != range->bytes)
       return fail(http_errc::bad_answer, answer);
     if (!etag_.empty() && !answer.etag.empty() && answer.etag != etag_) return fail(http_errc::changed, answer);
+    if (range->size != wanted_size_.value_or(range->size)) return fail(http_errc::changed, answer);
     return true;
   }
 
@@ -164,6 +171,7 @@ class HttpRangeCore {
   std::uint64_t first_;
   std::uint64_t left_;
   std::string etag_;
+  std::optional<std::uint64_t> wanted_size_;
   HttpRetries retries_;
   HttpRedirects redirects_;
   std::optional<std::chrono::milliseconds> pause_;

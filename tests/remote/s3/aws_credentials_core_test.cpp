@@ -151,6 +151,24 @@ TEST_CASE("AwsCredentialsCore: a web identity", "[remote][s3]") {
   }
 }
 
+TEST_CASE("AwsCredentialsCore: a server of roles is asked over TLS, or at this machine", "[remote][s3]") {
+  const auto code_at = [](const std::string& server, bool allowed) {
+    AwsCredentialSources sources = sources_with(
+        {{"AWS_WEB_IDENTITY_TOKEN_FILE", "/t"}, {"AWS_ROLE_ARN", "arn"}, {"AWS_ENDPOINT_URL_STS", server}});
+    sources.tokens_without_tls = allowed;
+    AwsCredentialsCore core{sources};
+    static_cast<void>(core.next(credentials_start));
+    core.has_read("SECRET-JWT", {});
+    return core.next(credentials_start).kind == Kind::send ? std::error_code{} : core.error().code;
+  };
+  CHECK(code_at("http://sts.example", false) == s3_errc::no_tls);
+  CHECK(code_at("http://127.sts.example", false) == s3_errc::no_tls);
+  CHECK_FALSE(code_at("http://sts.example", true));
+  CHECK_FALSE(code_at("http://127.0.0.1:1", false));
+  CHECK_FALSE(code_at("https://sts.example", false));
+  CHECK(code_at("sts.example", false) == s3_errc::bad_credentials);
+}
+
 TEST_CASE("AwsCredentialsCore: roles of profiles, one from another", "[remote][s3]") {
   const std::string config =
       "[profile base]\nregion=x\n[profile one]\nrole_arn=arn:1\nsource_profile=base\nexternal_id=ex\n"

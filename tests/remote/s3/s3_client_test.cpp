@@ -77,6 +77,9 @@ TEST_CASE("S3Client: writes, reads, copies and removes objects", "[remote][s3]")
   CHECK_FALSE(error);
   CHECK(client.get("empty", 0, error).empty());
   CHECK_FALSE(error);
+  CHECK(client.get_end("empty", 4, end, error).empty());
+  CHECK_FALSE(error);
+  CHECK(end.bytes == 0);
   CHECK_THROWS_WITH(client.info("none"), ContainsSubstring("HEAD s3://bucket/none at " + store.url()));
 }
 
@@ -148,8 +151,42 @@ TEST_CASE("S3Client: a listing that does not end is refused", "[remote][s3]") {
     Error error;
     CHECK(client.list("", error).size() < 3);
     CHECK(error.code == s3_errc::bad_answer);
-    CHECK(store.asked().size() <= 3);
+    CHECK(store.asked().size() <= (row == 2 ? 100 : 3));
   }
+}
+
+TEST_CASE("S3Client: a page of a listing may be empty and not the last", "[remote][s3]") {
+  FakeS3 store;
+  store.objects["k"] = {"x", "\"e\""};
+  store.refuse = first_times(3, "GET",
+                             HttpSaid::answer(200,
+                                              "<ListBucketResult><IsTruncated>true</IsTruncated>"
+                                              "<NextContinuationToken>token=a</NextContinuationToken>"
+                                              "</ListBucketResult>"));
+  store.refuse = [refuse = store.refuse, n = 0](const HttpAsked& asked) mutable -> std::optional<HttpSaid> {
+    auto said = refuse(asked);
+    if (said) said->bytes.replace(said->bytes.find("token=a") + 6, 1, std::to_string(n++));
+    return said;
+  };
+  S3Client client{store.object(), store.options()};
+  Error error;
+  CHECK(client.list("", error).size() == 1);
+  CHECK_FALSE(error);
+  CHECK(store.asked().size() == 4);
+}
+
+TEST_CASE("S3Client: a listing without end that goes forward has a limit", "[remote][s3]") {
+  FakeS3 store;
+  store.refuse = [n = 0](const HttpAsked&) mutable -> std::optional<HttpSaid> {
+    const std::string number = std::to_string(1'000'000 + n++);
+    return HttpSaid::answer(200, "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>" + number +
+                                     "</NextContinuationToken><Contents><Key>" + number +
+                                     "</Key><Size>1</Size></Contents></ListBucketResult>");
+  };
+  S3Client client{store.object(), store.options()};
+  Error error;
+  static_cast<void>(client.list("", error));
+  CHECK(error.code == s3_errc::too_large);
 }
 
 TEST_CASE("S3Client: conditions", "[remote][s3]") {
@@ -203,6 +240,58 @@ TEST_CASE("S3Client: a conditional write whose answer was lost is found again", 
     client.put_if_absent("k", as_bytes("own"), error);
     CHECK(error.code == s3_errc::condition_failed);
     CHECK(store.bytes_of("k") == "owm");
+  }
+}
+
+TEST_CASE("S3Client: a conditional write to which a proxy answers 503 is found again", "[remote][s3]") {
+  FakeS3 store;
+  store.instead = [n = 0](const HttpAsked& asked, const HttpSaid&) mutable -> std::optional<HttpSaid> {
+    if (asked.method != "PUT" || n++ != 0) return std::nullopt;
+    return HttpSaid::answer(503, "upstream connect error or disconnect/reset before headers");
+  };
+  S3Client client{store.object(), store.options()};
+  Error error;
+  client.put_if_absent("k", as_bytes("own"), error);
+  CHECK_FALSE(error);
+  CHECK(store.kinds() == Kinds{"PUT", "PUT", "HEAD"});
+}
+
+TEST_CASE("S3Client: copies in parts, of one version of the source", "[remote][s3]") {
+  for (const bool gcs : {false, true}) {
+    FakeS3 store{gcs};
+    const std::string bytes = support::noise(10'500);
+    store.objects["from"] = {bytes, "\"e\""};
+    S3Client client{store.object(), store.options()};
+    Error error;
+    client.copy("from", "to", error, 4'000);
+    CHECK_FALSE(error);
+    CHECK((store.bytes_of("to") == bytes));
+    CHECK(store.kinds() ==
+          Kinds{"HEAD", "POST uploads", "PUT partNumber", "PUT partNumber", "PUT partNumber", "POST uploadId"});
+    CHECK(store.uploads.empty());
+
+    // Complete whose answer is lost
+    store.instead = [n = 0](const HttpAsked& asked, const HttpSaid&) mutable -> std::optional<HttpSaid> {
+      if (asked.method != "POST" || asked.target.find("uploadId") == std::string::npos || n++ != 0) return std::nullopt;
+      return HttpSaid{.bytes = ""};
+    };
+    client.copy("from", "again", error, 4'000);
+    CHECK_FALSE(error);
+    CHECK((store.bytes_of("again") == bytes));
+
+    // a source that is replaced between two parts, and one that is replaced before a copy by one request
+    for (const std::uint64_t part : {4'000, 99'000}) {
+      store.instead = [&, n = 0](const HttpAsked& asked, const HttpSaid&) mutable -> std::optional<HttpSaid> {
+        if (asked.method == (part == 4'000 ? "PUT" : "HEAD") && n++ == 0)
+          store.objects["from"] = {support::noise(10'500, 2), "\"other\"", 99, {}};
+        return std::nullopt;
+      };
+      store.objects["from"] = {bytes, "\"e\""};
+      client.copy("from", "mixed", error, part);
+      CHECK(error.code == s3_errc::changed);
+      CHECK(store.bytes_of("mixed") == "(none)");
+      CHECK(store.uploads.empty());
+    }
   }
 }
 
@@ -315,6 +404,10 @@ TEST_CASE("S3Client: region, clock, and expired tokens are corrected and remembe
   CHECK(text_of(client.get("k", 9, error)) == "12345");
   CHECK(text_of(client.get("k", 9, error)) == "12345");
   CHECK(store.asked().size() == 3);  // the region was asked for once
+  S3Client heads{store.object(), store.options()};
+  CHECK(heads.info("k", error).bytes == 5);  // the refusal of a HEAD does not say the region: a GET is asked why
+  CHECK_FALSE(error);
+  CHECK(store.kinds() == Kinds{"GET", "GET", "GET", "HEAD", "GET", "HEAD"});
 
   FakeS3 skewed;
   skewed.clock = std::chrono::hours{5};
@@ -323,6 +416,9 @@ TEST_CASE("S3Client: region, clock, and expired tokens are corrected and remembe
   CHECK(text_of(late.get("k", 9, error)) == "12345");
   CHECK(text_of(late.get("k", 9, error)) == "12345");
   CHECK(skewed.asked().size() == 3);
+  S3Client late_head{skewed.object(), skewed.options()};
+  CHECK(late_head.info("k", error).bytes == 5);
+  CHECK_FALSE(error);
 
   FakeS3 tokens;
   tokens.session_token = "NEW";
@@ -340,6 +436,11 @@ TEST_CASE("S3Client: region, clock, and expired tokens are corrected and remembe
   CHECK_FALSE(error);
   CHECK(fetched == 2);
   CHECK(text_of(renewed.get("k", 9, error)) == "12345");
+  CHECK(fetched == 2);
+  fetched = 0;
+  S3Client renewed_head{tokens.object(), options};
+  CHECK(renewed_head.info("k", error).bytes == 5);
+  CHECK_FALSE(error);
   CHECK(fetched == 2);
   tokens.session_token = "NEWEST";
   CHECK(renewed.get("k", 9, error).empty());
@@ -359,12 +460,17 @@ TEST_CASE("S3Client: a wrong secret is one request, and is not told", "[remote][
                            " (403 SignatureDoesNotMatch, request R4442), or it does "
                            "not exist and the credentials may not list the bucket");
   CHECK(store.asked().size() == 1);
+  static_cast<void>(client.info("k", error));
+  CHECK(error.where == "HEAD s3://bucket/k at " + store.url() +
+                           " (403 SignatureDoesNotMatch, request R4442), or it does "
+                           "not exist and the credentials may not list the bucket");
+  CHECK(store.asked().size() == 3);
   options.keys.reset();
   options.environment->values = {{"AWS_EC2_METADATA_DISABLED", "true"}};
   S3Client none{store.object(), options};
   CHECK(none.get("k", 9, error).empty());
   CHECK(error.code == s3_errc::no_credentials);
-  CHECK(store.asked().size() == 1);
+  CHECK(store.asked().size() == 3);
 }
 
 TEST_CASE("S3Client: errors in answers with a good status", "[remote][s3]") {
@@ -476,6 +582,24 @@ TEST_CASE("S3Client: Google's dialect, with HMAC keys and with the metadata serv
   CHECK_FALSE(error);
   CHECK(text_of(bearer.get("k", 9, error)) == "1");
   CHECK(metadata.asked().size() == 1);
+}
+
+TEST_CASE("S3Client: a bearer token that has ended is fetched anew", "[remote][s3]") {
+  FakeS3 store{true};
+  store.bearer = "second";
+  store.objects["k"] = {"12345"};
+  support::HttpServer metadata{[n = 0](const HttpAsked&) mutable {
+    return HttpSaid::answer(200, std::string{R"({"access_token":")"} + (n++ == 0 ? "first" : "second") + "\"}");
+  }};
+  S3Options options = store.options();
+  options.environment->values = {{"GCE_METADATA_HOST", metadata.url().substr(7)}};
+  S3Client client{"gs://bucket", options};
+  Error error;
+  CHECK(text_of(client.get("k", 9, error)) == "12345");
+  CHECK_FALSE(error);
+  store.bearer = "third";
+  CHECK(client.get("k", 9, error).empty());
+  CHECK(error.code == s3_errc::expired);
 }
 
 TEST_CASE("S3Client: headers of the options are signed and stored", "[remote][s3]") {

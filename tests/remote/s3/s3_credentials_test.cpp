@@ -117,3 +117,24 @@ TEST_CASE("S3Credentials: files of profiles are read again at each fetch; comman
   CHECK(fails->get(error).access_key.empty());
   CHECK(error.code == distrib::s3_errc::bad_credentials);
 }
+
+TEST_CASE("S3Credentials: a command has a limit of time and of output", "[remote][s3]") {
+  const support::TempDirectory directory;
+  const std::string file = (directory / "credentials").string();
+  const distrib::HttpOptions quick{.timeout = 300ms};
+  const auto failure_of = [&](const std::string& command) {
+    std::ofstream{file} << "[default]\ncredential_process=" << command << '\n';
+    const auto process =
+        std::make_shared<S3Credentials>(AwsCredentialSources{}, std::array<std::string, 2>{file, ""}, quick, nullptr);
+    Error error;
+    CHECK(process->get(error).access_key.empty());
+    CHECK(error.code == distrib::s3_errc::bad_credentials);
+    return error.where;
+  };
+  CHECK_THAT(failure_of("sleep 1000"), ContainsSubstring("did not end in time"));
+  CHECK_THAT(failure_of("exec >&-; sleep 1000"), ContainsSubstring("did not end in time"));  // closes its output first
+  CHECK_THAT(failure_of("sleep 1000 & sleep 1000"),
+             ContainsSubstring("did not end in time"));  // with a child of its own
+  CHECK_THAT(failure_of("yes"), ContainsSubstring("gave no credentials"));  // output without end
+  CHECK_THAT(failure_of("kill -9 $$"), ContainsSubstring("gave no credentials"));
+}

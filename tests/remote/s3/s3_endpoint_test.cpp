@@ -62,4 +62,12 @@ TEST_CASE("S3Endpoint: what requests are signed for, and where a signature may g
   CHECK(S3Endpoint::is_same_site("minio", "minio"));
   CHECK_FALSE(S3Endpoint::is_same_site("a.s3.us-east-1.amazonaws.com", "evil-amazonaws.com"));
   CHECK_FALSE(S3Endpoint::is_same_site("minio", "other"));
+  const std::string here = "a.s3.us-east-1.amazonaws.com";
+  for (const char* host :
+       {"s3.amazonaws.com", "a.s3-eu-west-1.amazonaws.com", "a.b.s3.dualstack.eu-west-1.amazonaws.com",
+        "s3-fips.us-gov-west-1.amazonaws.com", "a.s3.cn-north-1.amazonaws.com.cn"})
+    CHECK(S3Endpoint::is_same_site(here, host));
+  for (const char* host : {"ec2-203-0-113-25.compute-1.amazonaws.com", "s3-1.us-east-1.elb.amazonaws.com",
+                           "x.execute-api.us-east-1.amazonaws.com", "amazonaws.com", "s3.evil.com", ".amazonaws.com"})
+    CHECK_FALSE(S3Endpoint::is_same_site(here, host));
 }

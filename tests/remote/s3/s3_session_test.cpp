@@ -52,6 +52,38 @@ TEST_CASE("S3Session: what the options leave open comes from the environment, th
   CHECK(error.code == distrib::http_errc::unreachable);
 }
 
+TEST_CASE("S3Session: the file of credentials may name the region; a session of another server is refused",
+          "[remote][s3]") {
+  FakeS3 store;
+  store.region = "eu-central-1";
+  store.objects["k"] = {"12345"};
+  const support::TempDirectory directory;
+  const std::string file = (directory / "credentials").string();
+  std::ofstream{file} << "[default]\nregion = eu-central-1\naws_access_key_id = " << FakeS3::access_key
+                      << "\naws_secret_access_key = " << FakeS3::secret_key << '\n';
+  S3Options options;
+  options.environment = distrib::AwsEnvironment{};
+  options.environment->values = {{"AWS_SHARED_CREDENTIALS_FILE", file}};
+  Error error;
+  const auto session = S3Session::open(S3Location::parse(store.object("k"), error), options, error);
+  REQUIRE_FALSE(error);
+  HttpClient client{session->http()};
+  session->run(client, S3Request::head("k"), [](distrib::ByteView) {}, error);
+  CHECK_FALSE(error);
+  CHECK(store.asked().size() == 1);  // the region was right at once
+
+  options.session = session;
+  const auto open = [&](const std::string& url) {
+    return S3Session::open(S3Location::parse(url, error), options, error);
+  };
+  CHECK(open(store.object("other")) == session);
+  CHECK(open("s3://bucket/k") == session);
+  for (const char* url : {"s3+http://127.0.0.1:1/bucket/k", "s3://tub/k", "gs://bucket/k"}) {
+    CHECK(open(url) == nullptr);
+    CHECK(error.code == distrib::s3_errc::bad_url);
+  }
+}
+
 TEST_CASE("S3Session: after a throttle fewer requests are sent at once", "[remote][s3]") {
   FakeS3 store;
   store.objects["k"] = {"12345", "\"e\""};

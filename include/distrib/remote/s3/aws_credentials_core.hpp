@@ -3,17 +3,17 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
-#include <distrib/core/json.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/remote/http_error.hpp>
 #include <distrib/remote/http_message.hpp>
 #include <distrib/remote/http_options.hpp>
+#include <distrib/remote/http_proxy.hpp>
 #include <distrib/remote/http_retry.hpp>
 #include <distrib/remote/http_url.hpp>
+#include <distrib/remote/s3/aws_answer.hpp>
 #include <distrib/remote/s3/aws_environment.hpp>
 #include <distrib/remote/s3/aws_keys.hpp>
 #include <distrib/remote/s3/aws_profile.hpp>
-#include <distrib/remote/s3/s3_answer.hpp>
 #include <distrib/remote/s3/s3_error.hpp>
 #include <distrib/remote/s3/s3_signature.hpp>
 #include <distrib/remote/s3/s3_time.hpp>
@@ -38,6 +38,7 @@ struct AwsCredentialSources {
   AwsEnvironment environment = {};
   AwsProfiles profiles = {};
   bool gcs = false;  ///< True: Google's metadata server instead of Amazon's sources.
+  bool tokens_without_tls = false;  ///< True: servers of roles may be asked over plain HTTP.
 };
 
 /// What a core of credentials wants to be done next.
@@ -105,8 +106,6 @@ class AwsCredentialsCore {
     stage_ = Stage::done;
   }
   auto sts_request(const std::string& query) const -> HttpRequest;
-  static auto keys_of_json(std::string_view text, std::string_view token_name) -> std::optional<AwsKeys>;
-  static auto keys_of_xml(std::string_view text, std::string_view root) -> std::optional<AwsKeys>;
   void machine_answered(const HttpAnswer& answer);
   void no_machine(const std::string& why);
 
@@ -241,8 +240,8 @@ inline void AwsCredentialsCore::begin_container() {
   std::error_code ec;
   url_ = HttpUrl::parse(text, ec);
   const std::string& host = url_.host;
-  const bool local = host == "localhost" || host.starts_with("127.") || host == "::1" || host == "169.254.170.2" ||
-                     host == "169.254.170.23" || host == "fd00:ec2::23";
+  const bool local =
+      detail::is_this_machine(host) || host == "169.254.170.2" || host == "169.254.170.23" || host == "fd00:ec2::23";
   if (ec || (!url_.tls && !local))
     return give_up(s3_errc::bad_credentials, where_ + ", which is neither https nor at this machine");
   path_ = environment.get("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
@@ -338,10 +337,12 @@ inline auto AwsCredentialsCore::next(UnixTime now) -> AwsCredentialStep {
       step.at_once = true;
       break;
   }
-  if (sent.url.host.empty()) {
-    give_up(s3_errc::bad_credentials, "AWS_ENDPOINT_URL_STS");
-    return {.kind = Kind::failed};
-  }
+  // What a server of roles is asked and answers are secrets; other servers that are asked without TLS are this machine's.
+  const bool of_roles = stage_ == Stage::web_identity || stage_ == Stage::assume_role;
+  if (sent.url.host.empty()) give_up(s3_errc::bad_credentials, "AWS_ENDPOINT_URL_STS");
+  else if (of_roles && !sent.url.tls && !sources_.tokens_without_tls && !detail::is_this_machine(sent.url.host))
+    give_up(s3_errc::no_tls, where_ + ": AWS_ENDPOINT_URL_STS");
+  if (error_) return {.kind = Kind::failed};
   return step;
 }
 
@@ -349,6 +350,8 @@ inline void AwsCredentialsCore::has_read(std::string text, std::error_code ec) {
   if (stage_ == Stage::command) {
     auto keys = keys_of_json(text, "SessionToken");
     const SecretText wiped{std::move(text)};
+    if (ec == std::errc::timed_out)
+      return give_up(s3_errc::bad_credentials, where_ + ": its credential_process did not end in time");
     if (ec || !keys) return give_up(s3_errc::bad_credentials, where_ + ": its credential_process gave no credentials");
     if (roles_.empty()) return finish(std::move(*keys));
     keys_ = std::move(*keys);
@@ -373,18 +376,9 @@ inline void AwsCredentialsCore::answered(const HttpAnswer& answer, const Error& 
     if (pause_) return;
   }
   if (lost || !answer.good()) {
-    const auto code_of = [&] {
-      std::string code;
-      detail::read_xml(answer.body, "ErrorResponse", [&](XmlReader& reader, std::string_view name) {
-        if (name != "Error") return reader.skip();
-        reader.for_each_child([&](std::string_view part) {
-          if (part == "Code") code = ' ' + detail::quotable(reader.element_text());
-          else reader.skip();
-        });
-      });
-      return code;
-    };
-    const std::string why = lost ? lost.code.message() : "status " + std::to_string(answer.status) + code_of();
+    const std::string code = sts_error_code(answer.body);
+    const std::string why =
+        lost ? lost.code.message() : "status " + std::to_string(answer.status) + (code.empty() ? "" : ' ' + code);
     if (stage_ == Stage::machine_token) return no_machine(why + " (on EC2 in a container: its hop limit must be 2)");
     if (machine && answer.status == 404) return no_machine("the machine has no role");
     return give_up(s3_errc::bad_credentials, where_ + ": " + why);
@@ -394,21 +388,7 @@ inline void AwsCredentialsCore::answered(const HttpAnswer& answer, const Error& 
   switch (stage_) {
     case Stage::web_identity: keys = keys_of_xml(answer.body, "AssumeRoleWithWebIdentityResponse"); break;
     case Stage::assume_role: keys = keys_of_xml(answer.body, "AssumeRoleResponse"); break;
-    case Stage::google: {
-      JsonReader reader{answer.body};
-      AwsKeys made;
-      if (reader.next() == JsonToken::begin_object)
-        while (reader.next() == JsonToken::name) {
-          const std::string name{reader.text()};
-          const JsonToken token = reader.next();
-          if (name == "access_token" && token == JsonToken::string) made.bearer = std::string{reader.text()};
-          else if (name == "expires_in" && token == JsonToken::number && reader.int64())
-            made.expires = now_ + std::chrono::seconds{std::clamp<std::int64_t>(*reader.int64(), 0, 1 << 30)};
-          else reader.skip();
-        }
-      if (!made.bearer.empty() && made.bearer.text().find_first_of("\r\n") == std::string::npos) keys = std::move(made);
-      break;
-    }
+    case Stage::google: keys = keys_of_google_json(answer.body, now_); break;
     default: keys = keys_of_json(answer.body, "Token"); break;
   }
   if (!keys) return give_up(s3_errc::bad_credentials, where_ + ": the answer has no credentials");
@@ -433,53 +413,6 @@ inline void AwsCredentialsCore::machine_answered(const HttpAnswer& answer) {
   if (stage_ == Stage::machine_token) token_ = line;
   else role_ = line;
   stage_ = stage_ == Stage::machine_token ? Stage::machine_role : Stage::machine_keys;
-}
-
-/// Reads {"AccessKeyId":..,"SecretAccessKey":..,TOKEN_NAME:..,"Expiration":..}.
-inline auto AwsCredentialsCore::keys_of_json(std::string_view text, std::string_view token_name)
-    -> std::optional<AwsKeys> {
-  JsonReader reader{text};
-  AwsKeys keys;
-  bool good = true;
-  if (reader.next() != JsonToken::begin_object) return std::nullopt;
-  while (reader.next() == JsonToken::name) {
-    const std::string name{reader.text()};
-    if (reader.next() != JsonToken::string) {
-      reader.skip();
-      continue;
-    }
-    std::string value{reader.text()};
-    if (value.find_first_of("\r\n") != std::string::npos) return std::nullopt;  // it would end the line of a header
-    if (name == "AccessKeyId") keys.access_key = std::move(value);
-    else if (name == "SecretAccessKey") keys.secret_key = std::move(value);
-    else if (name == token_name) keys.session_token = std::move(value);
-    else if (name == "Expiration") good = (keys.expires = parse_iso_time(value)).has_value() && good;
-  }
-  const bool whole = reader.token() == JsonToken::end_object;
-  if (!whole || !good || keys.access_key.empty() || keys.secret_key.empty()) return std::nullopt;
-  return keys;
-}
-
-/// Reads the document of STS: ROOT, in it ROOT less "Response" and more "Result", in it Credentials.
-inline auto AwsCredentialsCore::keys_of_xml(std::string_view text, std::string_view root) -> std::optional<AwsKeys> {
-  AwsKeys keys;
-  bool good = true;
-  const bool whole = detail::read_xml(text, root, [&](XmlReader& reader, std::string_view result) {
-    if (!result.ends_with("Result")) return reader.skip();
-    reader.for_each_child([&](std::string_view name) {
-      if (name != "Credentials") return reader.skip();
-      reader.for_each_child([&](std::string_view part) {
-        std::string value = reader.element_text();
-        if (value.find_first_of("\r\n") != std::string::npos) good = false;
-        else if (part == "AccessKeyId") keys.access_key = std::move(value);
-        else if (part == "SecretAccessKey") keys.secret_key = std::move(value);
-        else if (part == "SessionToken") keys.session_token = std::move(value);
-        else if (part == "Expiration") good = (keys.expires = parse_iso_time(value)).has_value() && good;
-      });
-    });
-  });
-  if (!whole || !good || keys.access_key.empty() || keys.secret_key.empty()) return std::nullopt;
-  return keys;
 }
 
 }  // namespace v0

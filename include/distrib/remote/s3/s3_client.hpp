@@ -15,6 +15,7 @@
 #include <distrib/remote/s3/s3_options.hpp>
 #include <distrib/remote/s3/s3_request.hpp>
 #include <distrib/remote/s3/s3_session.hpp>
+#include <distrib/remote/s3/s3_upload_core.hpp>
 #include <distrib/rpc/nonce.hpp>
 
 #include <algorithm>
@@ -23,6 +24,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -125,8 +127,11 @@ class S3Client {
     return write(key, bytes, {.version = replaced}, error);
   }
 
-  /// Copies an object inside the bucket, whatever its size, without sending its bytes over the network.
-  void copy(const std::string& from, const std::string& to, ErrorRef told);
+  /// Copies an object inside the bucket, whatever its size, without sending its bytes over the network. One of more than
+  /// `part_bytes` (5 MiB to 5 GiB) is copied in parts of this size, more if it has more than 10,000 of them. If the source
+  /// is replaced meanwhile, that is `s3_errc::changed`, and nothing is copied.
+  void copy(const std::string& from, const std::string& to, ErrorRef told,
+            std::uint64_t part_bytes = std::uint64_t{1} << 30);
 
   /// Deletes an object. Success also if there is none.
   void remove(const std::string& key, ErrorRef to) {
@@ -139,6 +144,7 @@ class S3Client {
   void remove_all(std::span<const std::string> keys, ErrorRef to);
 
   /// Returns the objects whose keys begin with `prefix`, sorted by the bytes of their keys. Memory: about 150 bytes each.
+  /// More than 10 million are `s3_errc::too_large`: list a longer prefix.
   [[nodiscard]] auto list(const std::string& prefix, ErrorRef to) -> std::vector<ObjectInfo> {
     detail::ErrorOut error{to};
     std::vector<ObjectInfo> all;
@@ -186,8 +192,11 @@ class S3Client {
   }
 
  private:
-  static constexpr std::uint64_t most_copied = std::uint64_t{5} << 30;  // by one request
   static constexpr std::size_t most_removed = 1000;
+  static constexpr std::size_t most_pages = 10'000;  // of 1000 entries each: a listing that is longer than all that fit
+  static constexpr std::size_t most_empty = 100;
+
+  friend class S3Writer;
 
   auto run(S3Request request, Error& error) -> S3Core {
     return session_->run(*http_, std::move(request), [](ByteView) {}, error);
@@ -212,12 +221,15 @@ class S3Client {
     return info.version;
   }
 
-  /// Calls `take(page)` for each page of a listing. A token that the store has given before, or keys that do not go
-  /// forward, end it with `s3_errc::bad_answer`: it might never end.
+  /// Calls `take(page)` for each page of a listing. The token of the page itself, or keys that do not go forward, end it
+  /// with `s3_errc::bad_answer`, too many pages with `too_large`: it might never end. A page may be empty and not the last,
+  /// because stores leave out what was deleted, but not 100 in a row.
   template <class Take>
   void list_pages(const std::string& prefix, const std::string& delimiter, Error& error, Take take) {
     std::string token;
     std::string last;
+    std::size_t pages = 0;
+    std::size_t empty = 0;  // empty pages in a row
     do {
       const S3Core core = run(S3Request::list(prefix, token, delimiter), error);
       if (error) return;
@@ -227,8 +239,9 @@ class S3Client {
         if (!info.key.starts_with(prefix) || (!last.empty() && info.key <= last)) ec = s3_errc::bad_answer;
         last = info.key;
       }
-      if (!page.next.empty() && (page.next == token || (page.objects.empty() && page.prefixes.empty())))
-        ec = s3_errc::bad_answer;
+      empty = page.objects.empty() && page.prefixes.empty() ? empty + 1 : 0;
+      if (!page.next.empty() && (page.next == token || empty == most_empty)) ec = s3_errc::bad_answer;
+      if (!ec && !page.next.empty() && ++pages == most_pages) ec = s3_errc::too_large;
       if (ec) error = {ec, core.where()};
       if (error) return;
       token = page.next;
@@ -236,42 +249,77 @@ class S3Client {
     } while (!token.empty());
   }
 
-  void copy_parts(const std::string& from, const std::string& to, std::uint64_t bytes, Error& error);
+  void copy_parts(const ObjectInfo& source, const std::string& to, std::uint64_t part_bytes, Error& error);
+
+  /// Begins an upload.
+  void begin(S3UploadCore& upload, Error& error);
+  /// Makes the object of an upload visible and returns its version. `crc`: of all bytes, if one is to be sent.
+  auto complete(const S3UploadCore& upload, std::optional<std::uint32_t> crc, Error& error) -> std::string;
 
   std::shared_ptr<S3Session> session_;
   std::unique_ptr<HttpClient> http_;
 };
 
-inline void S3Client::copy(const std::string& from, const std::string& to, ErrorRef told) {
+inline void S3Client::copy(const std::string& from, const std::string& to, ErrorRef told, std::uint64_t part_bytes) {
   detail::ErrorOut error{told};
   const ObjectInfo source = info(from, error);
   if (error) return;
-  if (source.bytes > most_copied) return copy_parts(from, to, source.bytes, error);
-  const S3Core core = run(S3Request::copy(session_->bucket(), from, to), error);
+  if (source.bytes > part_bytes) {
+    copy_parts(source, to, part_bytes, error);
+  } else {
+    const S3Core core = run(S3Request::copy(session_->bucket(), from, to, source.version), error);
+    std::error_code ec;
+    if (!error) static_cast<void>(parse_s3_copied(core.answer().body, ec));
+    if (ec) error = {ec, core.where()};
+  }
+  if (error.code == s3_errc::condition_failed) error.code = s3_errc::changed;  // the condition is about the source
+}
+
+inline void S3Client::copy_parts(const ObjectInfo& source, const std::string& to, std::uint64_t part_bytes,
+                                 Error& error) {
+  S3UploadCore upload{to, draw()};
+  begin(upload, error);
+  const std::uint64_t most = S3UploadCore::most_parts;
+  part_bytes = std::max(part_bytes, source.bytes / most + (source.bytes % most != 0 ? 1 : 0));
+  for (std::uint64_t first = 0; first < source.bytes && !error; first += part_bytes) {
+    const std::uint64_t count = std::min(part_bytes, source.bytes - first);
+    const std::size_t number = upload.add(count);
+    const S3Core core =
+        run(S3Request::copy_part(session_->bucket(), source.key, to, upload.id(), number, first, count, source.version),
+            error);
+    if (error) break;
+    std::error_code ec;
+    upload.sent(number, parse_s3_copied(core.answer().body, ec), std::nullopt);
+    if (ec) error = {ec, core.where()};
+  }
+  if (!error) complete(upload, std::nullopt, error);
+  Error ignored;
+  if (error && !upload.id().empty()) abort({to, upload.id()}, ignored);
+}
+
+inline void S3Client::begin(S3UploadCore& upload, Error& error) {
+  const S3Core core = run(upload.create(), error);
+  if (error) return;
   std::error_code ec;
-  if (!error) static_cast<void>(parse_s3_copied(core.answer().body, ec));
+  upload.begun(parse_s3_upload_id(core.answer().body, ec));
   if (ec) error = {ec, core.where()};
 }
 
-inline void S3Client::copy_parts(const std::string& from, const std::string& to, std::uint64_t bytes, Error& error) {
-  const S3Core create = run(S3Request::create(to, draw()), error);
-  if (error) return;
-  std::error_code ec;
-  const std::string upload = parse_s3_upload_id(create.answer().body, ec);
-  if (ec) error = {ec, create.where()};
-  std::vector<S3Part> parts;
-  constexpr std::uint64_t part_bytes = std::uint64_t{1} << 30;
-  for (std::uint64_t first = 0; first < bytes && !error; first += part_bytes) {
-    const std::uint64_t count = std::min(part_bytes, bytes - first);
-    const S3Core core =
-        run(S3Request::copy_part(session_->bucket(), from, to, upload, parts.size() + 1, first, count), error);
-    if (error) break;
-    parts.push_back({parts.size() + 1, parse_s3_copied(core.answer().body, ec)});
-    if (ec) error = {ec, core.where()};
+inline auto S3Client::complete(const S3UploadCore& upload, std::optional<std::uint32_t> crc, Error& error)
+    -> std::string {
+  const S3Core core = run(upload.complete(crc), error);
+  // After a lost answer the upload may be over because it is done.
+  ObjectInfo info;
+  const bool over = error.code == s3_errc::no_such_upload || error.code == s3_errc::no_such_object;
+  if (over && core.maybe_done() && is_written(upload.key(), upload.nonce(), upload.bytes(), info)) {
+    error = {};
+    return info.version;
   }
-  if (!error) run(S3Request::complete(to, upload, parts, std::nullopt), error);
-  Error ignored;
-  if (error && !upload.empty()) abort({to, upload}, ignored);
+  if (error) return {};
+  std::error_code ec;
+  std::string version = parse_s3_completed(core.answer().body, ec);
+  if (ec) error = {ec, core.where()};
+  return session_->gcs() ? std::string{core.answer().header("x-goog-generation")} : version;
 }
 
 inline void S3Client::remove_all(std::span<const std::string> keys, ErrorRef to) {
@@ -299,6 +347,7 @@ inline auto S3Client::uploads(const std::string& prefix, ErrorRef to) -> std::ve
   detail::ErrorOut error{to};
   std::vector<ObjectUpload> all;
   S3UploadPage page;
+  std::size_t pages = 0;
   do {
     const S3Core core = run(S3Request::uploads(prefix, page.next_key, page.next_id), error);
     if (error) return {};
@@ -306,6 +355,7 @@ inline auto S3Client::uploads(const std::string& prefix, ErrorRef to) -> std::ve
     S3UploadPage next = parse_s3_uploads(core.answer().body, ec);
     const bool stands = next.next_key == page.next_key && next.next_id == page.next_id && !next.next_key.empty();
     if (ec || stands) error = {s3_errc::bad_answer, core.where()};
+    else if (++pages > most_pages) error = {s3_errc::too_large, core.where()};
     if (error) return {};
     page = std::move(next);
     for (ObjectUpload& upload : page.uploads)

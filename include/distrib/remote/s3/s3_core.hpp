@@ -2,10 +2,8 @@
 // Part of the optional component distrib::http: not in any facade.
 #pragma once
 
-#include <distrib/core/base64.hpp>
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/core/md5.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/core/shortest_text.hpp>
 #include <distrib/remote/http_error.hpp>
@@ -18,8 +16,11 @@
 #include <distrib/remote/s3/s3_answer.hpp>
 #include <distrib/remote/s3/s3_endpoint.hpp>
 #include <distrib/remote/s3/s3_error.hpp>
+#include <distrib/remote/s3/s3_headers.hpp>
+#include <distrib/remote/s3/s3_meaning.hpp>
 #include <distrib/remote/s3/s3_options.hpp>
 #include <distrib/remote/s3/s3_request.hpp>
+#include <distrib/remote/s3/s3_setup.hpp>
 #include <distrib/remote/s3/s3_signature.hpp>
 #include <distrib/remote/s3/s3_time.hpp>
 
@@ -35,19 +36,6 @@
 
 namespace distrib {
 inline namespace v0 {
-
-/// What an operation needs to know of its store. `S3Core` corrects what the store tells: the region, the clock, and
-/// whether it takes checksums. A value.
-struct S3Setup {
-  S3Endpoint endpoint;
-  AwsKeys keys = {};  ///< Without access key and bearer token: anonymous.
-  std::chrono::seconds clock_offset{};  ///< The store's clock less this machine's.
-  S3Checksums checksums = S3Checksums::automatic;
-  bool checksums_work = false;  ///< True: the store has accepted a checksum, so a refusal has another reason.
-  NamedTexts headers = {};  ///< `S3Options::headers`.
-  bool tokens_without_tls = false;
-  HttpRetryOptions retry = {};
-};
 
 /// One operation on an object store as a sequence of requests: signs each attempt anew, and decides what to do about lost
 /// connections, refusals, throttling, a wrong region, clock or token, errors in good answers, and damaged bytes. A core:
@@ -118,29 +106,20 @@ class S3Core {
     if (!request_.text.empty()) return as_bytes(request_.text);
     return std::nullopt;
   }
-  auto prefix() const -> std::string { return setup_.endpoint.scope().header_prefix(); }
-  auto sums() const -> S3Checksums {
-    return setup_.checksums == S3Checksums::automatic ? S3Checksums::crc32c : setup_.checksums;
-  }
 
-  void add_headers(NamedTexts& headers) const;
-  void add_conditions(NamedTexts& headers) const;
-  void add_sums(NamedTexts& headers) const;
-  void add_option_headers(NamedTexts& headers) const;
+  auto range() const -> std::string;
   auto payload(const HttpRequest& sent) -> std::string;
-  auto would_tell_secrets(const HttpRequest& sent) const -> bool;
 
   static auto with_sorted_query(HttpUrl url) -> HttpUrl;
 
   auto begins(const HttpAnswer& answer) -> bool;
   void finish(const HttpAnswer& answer);
   void refused(const HttpAnswer& answer, int status);
-  auto meaning(const HttpAnswer& answer, int status, const std::optional<S3Refusal>& refusal) const -> s3_errc;
   auto corrects_region(const HttpAnswer& answer, int status, const std::optional<S3Refusal>& refusal,
                        const Error& error) -> bool;
   auto corrects_clock(const HttpAnswer& answer, const std::string& code) -> bool;
-  auto is_repeatable(int status, const std::string& code) const -> bool;
   void region_told(const HttpAnswer& answer, const Error& lost);
+  void reason_told(const HttpAnswer& answer, const Error& lost);
   void again(const Error& error, bool slow, const HttpAnswer* answer);
 
   S3Request request_;
@@ -161,7 +140,10 @@ class S3Core {
   std::size_t attempts_ = 0;
   std::size_t throttled_ = 0;
   bool fits_ = false;  // the current answer was checked
+  Error reason_;  // the refusal of a HEAD, until the store has said why
   bool asks_region_ = false;
+  bool asks_reason_ = false;
+  bool reason_tried_ = false;
   bool region_tried_ = false;
   bool clock_tried_ = false;
   bool keys_tried_ = false;
@@ -189,15 +171,16 @@ inline auto S3Core::next(UnixTime now) -> HttpStep {
     sign_request(sent, {}, {}, setup_.endpoint.scope(), now);
     return step;
   }
-  sent.method = request_.method();
+  sent.method = asks_reason_ ? "GET" : request_.method();
   sent.url = redirected_ ? *redirected_ : setup_.endpoint.url(request_.key, canonical_query(request_.query));
   sent.body = body();
   sent.max_body_bytes = request_.answer_root().starts_with("List") ? most_listed : sent.max_body_bytes;
   url_ = sent.url;
-  where_ = sent.method + (setup_.endpoint.gcs ? " gs://" : " s3://") + setup_.endpoint.bucket + '/' + request_.key +
-           " at " + url_.origin();
-  add_headers(sent.headers);
-  if (would_tell_secrets(sent)) {
+  where_ = request_.method() + (setup_.endpoint.gcs ? " gs://" : " s3://") + setup_.endpoint.bucket + '/' +
+           request_.key + " at " + url_.origin();
+  sent.headers = s3_headers(request_, setup_, drops_sums_ ? S3Checksums::none : setup_.checksums);
+  if (std::string bytes = range(); !bytes.empty()) sent.headers.emplace_back("Range", std::move(bytes));
+  if (would_tell_secrets(sent, setup_)) {
     error_ = {s3_errc::no_tls, where_};
     return {.kind = HttpStep::Kind::failed};
   }
@@ -206,65 +189,11 @@ inline auto S3Core::next(UnixTime now) -> HttpStep {
   return step;
 }
 
-inline void S3Core::add_headers(NamedTexts& headers) const {
-  if (request_.kind == Kind::get) {
-    if (request_.from_end && !left_) {
-      headers.emplace_back("Range", "bytes=-" + std::to_string(request_.bytes));
-    } else if (left_) {
-      headers.emplace_back("Range",
-                           "bytes=" + std::to_string(next_first_) + '-' + std::to_string(next_first_ + *left_ - 1));
-    }
-  }
-  for (const auto& [name, value] : request_.headers) headers.emplace_back(prefix() + name, value);
-  if (!request_.nonce.empty()) headers.emplace_back(prefix() + "meta-distrib-nonce", request_.nonce);
-  add_conditions(headers);
-  add_sums(headers);
-  add_option_headers(headers);
-}
-
-inline void S3Core::add_conditions(NamedTexts& headers) const {
-  const S3Condition& condition = request_.condition;
-  if (setup_.endpoint.gcs) {
-    if (condition.absent) headers.emplace_back("x-goog-if-generation-match", "0");
-    else if (!condition.version.empty()) headers.emplace_back("x-goog-if-generation-match", condition.version);
-    return;
-  }
-  if (condition.absent) headers.emplace_back("If-None-Match", "*");
-  else if (!condition.version.empty()) headers.emplace_back("If-Match", condition.version);
-}
-
-inline void S3Core::add_sums(NamedTexts& headers) const {
-  if (request_.kind == Kind::remove_many) {  // required there
-    headers.emplace_back("Content-MD5", detail::base64(md5(as_bytes(request_.text))));
-    return;
-  }
-  if (drops_sums_ || sums() == S3Checksums::none) return;
-  const bool of_body = request_.kind == Kind::put || request_.kind == Kind::part;
-  if (sums() == S3Checksums::md5) {
-    if (of_body) headers.emplace_back("Content-MD5", detail::base64(md5(*request_.body)));
-    return;
-  }
-  if (setup_.endpoint.gcs) {
-    if (of_body && request_.crc) headers.emplace_back("x-goog-hash", "crc32c=" + crc_text(*request_.crc));
-    return;
-  }
-  if (request_.kind == Kind::create) headers.emplace_back("x-amz-checksum-algorithm", "CRC32C");
-  if (request_.kind == Kind::create || (request_.kind == Kind::complete && request_.crc))
-    headers.emplace_back("x-amz-checksum-type", "FULL_OBJECT");
-  if (request_.crc && (of_body || request_.kind == Kind::complete))
-    headers.emplace_back("x-amz-checksum-crc32c", crc_text(*request_.crc));
-}
-
-inline void S3Core::add_option_headers(NamedTexts& headers) const {
-  for (const auto& [name, value] : setup_.headers) {
-    const std::string lower = detail::lower_case(name);
-    const bool extension = lower.starts_with("x-amz-") || lower.starts_with("x-goog-");
-    const bool customer = lower.find("-customer-") != std::string::npos || lower.starts_with("x-goog-encryption-key") ||
-                          lower == "x-goog-encryption-algorithm";
-    const bool always = !extension || lower == "x-amz-request-payer" || lower == "x-amz-expected-bucket-owner" ||
-                        lower == "x-goog-user-project";
-    if (always || (customer ? request_.touches_bytes() : request_.makes_object())) headers.emplace_back(name, value);
-  }
+inline auto S3Core::range() const -> std::string {
+  if (asks_reason_) return "bytes=0-0";
+  if (request_.kind != Kind::get) return {};
+  if (left_) return "bytes=" + std::to_string(next_first_) + '-' + std::to_string(next_first_ + *left_ - 1);
+  return request_.from_end ? "bytes=-" + std::to_string(request_.bytes) : std::string{};
 }
 
 inline auto S3Core::payload(const HttpRequest& sent) -> std::string {
@@ -272,18 +201,6 @@ inline auto S3Core::payload(const HttpRequest& sent) -> std::string {
   if (sent.url.tls && !bytes.empty()) return std::string{unsigned_payload};
   if (payload_.empty()) payload_ = to_hex(sha256(bytes));
   return payload_;
-}
-
-inline auto S3Core::would_tell_secrets(const HttpRequest& sent) const -> bool {
-  const std::string& host = sent.url.host;
-  if (sent.url.tls || setup_.tokens_without_tls || host == "localhost" || host == "::1" || host.starts_with("127."))
-    return false;
-  if (!setup_.keys.session_token.empty() || !setup_.keys.bearer.empty()) return true;
-  for (const auto& [name, value] : sent.headers) {
-    const std::string lower = detail::lower_case(name);
-    if (lower.ends_with("-customer-key") || lower == "x-goog-encryption-key") return true;
-  }
-  return false;
 }
 
 inline auto S3Core::begins(const HttpAnswer& answer) -> bool {
@@ -328,6 +245,7 @@ inline auto S3Core::begins(const HttpAnswer& answer) -> bool {
 inline void S3Core::ended(const HttpAnswer& answer, const Error& lost) {
   if (error_) return;
   if (asks_region_) return region_told(answer, lost);
+  if (asks_reason_) return reason_told(answer, lost);
   const bool whole = streams() && answer.good() && left_ == 0;
   if (lost && !whole) {
     const bool worth_it = lost.code == failure::unavailable || lost.code == failure::timeout;
@@ -357,10 +275,16 @@ inline void S3Core::finish(const HttpAnswer& answer) {
       return;
     }
   }
-  const bool summed = !drops_sums_ && request_.crc && sums() == S3Checksums::crc32c;
+  answer_ = answer;
+  // Without these, a reader would take the object for an empty one, or could not notice that it was replaced.
+  if (request_.kind == Kind::head && (!answer.content_length || info().version.empty())) {
+    error_ = {s3_errc::bad_answer, where_ + " (status " + std::to_string(answer.status) + ", no length or no version)"};
+    return;
+  }
+  const bool summed =
+      !drops_sums_ && request_.crc && setup_.checksums != S3Checksums::md5 && setup_.checksums != S3Checksums::none;
   if (summed) setup_.checksums_work = true;
   if (drops_sums_) setup_.checksums = S3Checksums::none;
-  answer_ = answer;
   done_ = true;
 }
 
@@ -372,11 +296,15 @@ inline void S3Core::refused(const HttpAnswer& answer, int status) {
   std::string why = std::to_string(answer.status);
   if (!code.empty()) why += ' ' + code;
   if (!id.empty()) why += ", request " + id;
-  Error error{meaning(answer, status, refusal), where_ + " (" + why + ")"};
+  Error error{s3_meaning(request_, answer, status, refusal), where_ + " (" + why + ")"};
   if (error.code == s3_errc::denied && (request_.kind == Kind::get || request_.kind == Kind::head) && status == 403)
     error.where += ", or it does not exist and the credentials may not list the bucket";
+  if (error.code == s3_errc::no_such_object && request_.kind == Kind::head && code.empty())
+    error.where += ", or its bucket does not exist";
 
-  if (HttpRedirects::is_redirect(status) && status != 301 && !answer.location.empty()) {
+  // Amazon's 301 names a region; other servers redirect with it, as from http to https.
+  const bool names_region = refusal || !answer.header("x-amz-bucket-region").empty();
+  if (HttpRedirects::is_redirect(status) && !answer.location.empty() && (status != 301 || !names_region)) {
     const HttpUrl to = redirects_.follow(url_, answer, where_, error_);
     if (error_) return;
     if (S3Endpoint::is_same_site(url_.host, to.host)) redirected_ = with_sorted_query(to);
@@ -384,20 +312,39 @@ inline void S3Core::refused(const HttpAnswer& answer, int status) {
     return;
   }
   if (corrects_region(answer, status, refusal, error) || corrects_clock(answer, code)) return;
-  if (code == "ExpiredToken" || code == "ExpiredTokenException" || code == "TokenRefreshRequired") {
+  if (request_.from_end && !left_ && status == 416) {  // there is no last byte in an empty object
+    const auto range = HttpContentRange::parse(answer.content_range);
+    if (range && range->size != 0) {
+      error_ = {s3_errc::bad_answer, error.where};
+      return;
+    }
+    left_ = 0;
+    answer_ = {.status = status, .content_length = 0, .etag = answer.etag, .headers = answer.headers};
+    done_ = true;
+    return;
+  }
+  const bool ended = code == "ExpiredToken" || code == "ExpiredTokenException" || code == "TokenRefreshRequired";
+  if (ended || (status == 401 && !setup_.keys.bearer.empty())) {
     wants_keys_ = !std::exchange(keys_tried_, true);
     if (!wants_keys_) error_ = {s3_errc::expired, error.where};
+    return;
+  }
+  // A HEAD has no body that says why it is refused: a GET of one byte is refused for the same reason, and says it.
+  const bool unexplained = status == 400 || status == 401 || status == 403;
+  if (request_.kind == Kind::head && unexplained && code.empty() && !std::exchange(reason_tried_, true)) {
+    asks_reason_ = true;
+    reason_ = std::move(error);
     return;
   }
   if (code == "BadDigest" || code == "XAmzContentSHA256Mismatch" || code == "XAmzContentChecksumMismatch") {
     if (std::exchange(damage_tried_, true)) error_ = {s3_errc::damaged, error.where};
     return;
   }
-  if (is_repeatable(status, code)) {
+  if (is_worth_repeating(status, code)) {
     const bool slow = status == 429 || status == 503 || code == "SlowDown";
     if (slow) ++throttled_;
-    // An error of the server may come after the write was done.
-    maybe_done_ = maybe_done_ || (status >= 500 && !slow);
+    // An error of the server may come after the write was done, also "503" of a proxy between.
+    maybe_done_ = maybe_done_ || status >= 500;
     return again(error, slow, &answer);
   }
   const bool may_drop_sums = setup_.checksums == S3Checksums::automatic && !setup_.checksums_work && !drops_sums_ &&
@@ -419,40 +366,6 @@ inline auto S3Core::with_sorted_query(HttpUrl url) -> HttpUrl {
   for (const std::string& parameter : parameters) target += std::exchange(separator, '&') + parameter;
   url.target = std::move(target);
   return url;
-}
-
-inline auto S3Core::meaning(const HttpAnswer& answer, int status, const std::optional<S3Refusal>& refusal) const
-    -> s3_errc {
-  const std::string code = refusal ? refusal->code : std::string{};
-  const auto is_one_of = [&code](auto... names) { return ((code == names) || ...); };
-  if (is_one_of("AccessDenied", "AllAccessDisabled", "AccountProblem", "InvalidAccessKeyId", "SignatureDoesNotMatch",
-                "InvalidToken", "InvalidSecurity", "NotSignedUp", "XAdminUserNotFound", "InvalidPayer"))
-    return s3_errc::denied;
-  if (code == "NoSuchBucket") return s3_errc::no_such_bucket;
-  if (code == "NoSuchUpload") return s3_errc::no_such_upload;
-  if (is_one_of("EntityTooLarge", "MaxMessageLengthExceeded")) return s3_errc::too_large;
-  if (is_one_of("NotImplemented", "MethodNotAllowed")) return s3_errc::unsupported;
-  if (status == 412) return request_.kind == Kind::get ? s3_errc::changed : s3_errc::condition_failed;
-  if (status == 416 && request_.kind == Kind::get) return s3_errc::changed;
-  const bool strange = !refusal && !answer.body.empty() && detail::xml_root(answer.body) != "Error";
-  if (strange && status < 500) return s3_errc::bad_answer;
-  if (status == 401 || status == 403) return s3_errc::denied;
-  if (status == 404) return request_.key.empty() ? s3_errc::no_such_bucket : s3_errc::no_such_object;
-  if (status == 413) return s3_errc::too_large;
-  if (status == 405 || status == 501) return s3_errc::unsupported;
-  if (is_repeatable(status, code)) return s3_errc::busy;
-  return s3_errc::refused;
-}
-
-inline auto S3Core::is_repeatable(int status, const std::string& code) const -> bool {
-  if (code == "SlowDown" || code == "RequestTimeout" || code == "InternalError" || code == "ServiceUnavailable" ||
-      code == "ConditionalRequestConflict" || code == "OperationAborted")
-    return true;
-  // A good status with an error in the body counts as 500, unless the error says that it is final.
-  if (status == 500 && !code.empty())
-    return code != "AccessDenied" && code != "NoSuchUpload" && code != "NoSuchKey" && code != "InvalidPart" &&
-           code != "InvalidPartOrder" && code != "EntityTooSmall" && code != "PreconditionFailed";
-  return status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
 }
 
 /// True if the refusal says that the bucket is in another region, and there is something to do about it; or `error_` is
@@ -478,11 +391,21 @@ inline auto S3Core::corrects_region(const HttpAnswer& answer, int status, const 
 }
 
 inline void S3Core::region_told(const HttpAnswer& answer, const Error& lost) {
+  const bool unavailable = lost.code == failure::unavailable || lost.code == failure::timeout;
+  if (unavailable || is_worth_repeating(answer.status, {}))
+    return again({s3_errc::wrong_region, where_}, false, &answer);
   asks_region_ = false;
   const std::string region = detail::quotable(answer.header("x-amz-bucket-region"));
   if (answer.status == 404 && !lost) error_ = {s3_errc::no_such_bucket, where_};
   else if (lost || region.empty() || region == setup_.endpoint.region) error_ = {s3_errc::wrong_region, where_};
   else setup_.endpoint.region = region;
+}
+
+/// Handles the answer to the GET that asks why a HEAD was refused.
+inline void S3Core::reason_told(const HttpAnswer& answer, const Error& lost) {
+  asks_reason_ = false;
+  if (lost || answer.good() || !S3Refusal::parse(answer.body)) error_ = std::move(reason_);
+  else refused(answer, answer.status);
 }
 
 inline auto S3Core::corrects_clock(const HttpAnswer& answer, const std::string& code) -> bool {

@@ -11,13 +11,14 @@
 #include <distrib/remote/http_options.hpp>
 #include <distrib/remote/s3/aws_credentials_core.hpp>
 #include <distrib/remote/s3/aws_keys.hpp>
+#include <distrib/remote/s3/detail/command_output.hpp>
 #include <distrib/remote/s3/s3_time.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -131,6 +132,7 @@ class S3Credentials : public std::enable_shared_from_this<S3Credentials> {
 
   auto fetch_now(Error& error) const -> AwsKeys {
     constexpr std::size_t most_bytes = 1 << 20;
+    constexpr std::chrono::milliseconds longest_command = std::chrono::minutes{1};
     AwsCredentialSources sources = sources_;
     std::error_code ignored;
     if (!files_[0].empty()) sources.profiles.add_credentials(detail::read_up_to(files_[0], most_bytes, ignored));
@@ -138,6 +140,7 @@ class S3Credentials : public std::enable_shared_from_this<S3Credentials> {
     HttpOptions quick = http_;
     quick.proxies = {};  // servers of the machine are not behind a proxy
     quick.connect_timeout = quick.idle_timeout = std::chrono::seconds{1};
+    quick.timeout = std::chrono::seconds{5};
     HttpClient far{http_};
     HttpClient near{quick};
     AwsCredentialsCore core{std::move(sources)};
@@ -149,8 +152,9 @@ class S3Credentials : public std::enable_shared_from_this<S3Credentials> {
         case AwsCredentialStep::Kind::wait: detail::pause_for(step.pause, nullptr); break;
         case AwsCredentialStep::Kind::send: {
           Error lost;
-          const HttpAnswer answer = (step.at_once ? near : far).send(step.request, {}, lost);
+          HttpAnswer answer = (step.at_once ? near : far).send(step.request, {}, lost);
           core.answered(answer, lost);
+          detail::wipe(answer.body.data(), answer.body.size());
           break;
         }
         case AwsCredentialStep::Kind::read: {
@@ -161,26 +165,12 @@ class S3Credentials : public std::enable_shared_from_this<S3Credentials> {
         }
         case AwsCredentialStep::Kind::run: {
           std::error_code ec;
-          std::string text = output_of(step.name, ec);
+          std::string text = detail::command_output(step.name, 64 << 10, std::min(longest_command, http_.timeout), ec);
           core.has_read(std::move(text), ec);
           break;
         }
       }
     }
-  }
-
-  static auto output_of(const std::string& command, std::error_code& ec) -> std::string {
-    std::string text;
-    std::FILE* const pipe = ::popen(command.c_str(), "re");
-    if (pipe == nullptr) {
-      ec = detail::last_os_error();
-      return text;
-    }
-    std::array<char, 4096> block;
-    while (const std::size_t count = std::fread(block.data(), 1, block.size(), pipe))
-      if (text.size() < (64 << 10)) text.append(block.data(), count);
-    if (::pclose(pipe) != 0) ec = std::make_error_code(std::errc::io_error);
-    return text;
   }
 
   const AwsCredentialSources sources_;

@@ -10,6 +10,7 @@
 #include <distrib/remote/s3/s3_options.hpp>
 #include <distrib/remote/s3/s3_signature.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,15 +45,27 @@ struct S3Endpoint {
   }
 
   /// True if a request with a signature may be redirected from one of these hosts to the other: they are the same, or
-  /// both are Amazon's.
+  /// both are hosts of Amazon S3. Other hosts of Amazon's domain may be anybody's.
   [[nodiscard]] static auto is_same_site(std::string_view one, std::string_view other) -> bool {
-    const auto amazon = [](std::string_view host) {
-      return host.ends_with(".amazonaws.com") || host.ends_with(".amazonaws.com.cn");
-    };
-    return one == other || (amazon(one) && amazon(other));
+    return one == other || (is_amazon_s3(one) && is_amazon_s3(other));
   }
 
  private:
+  /// True for [BUCKET.]s3[-...][.dualstack][.REGION].amazonaws.com[.cn].
+  static auto is_amazon_s3(std::string_view host) -> bool {
+    if (host.ends_with(".cn")) host.remove_suffix(3);
+    constexpr std::string_view domain = ".amazonaws.com";
+    if (!host.ends_with(domain)) return false;
+    host.remove_suffix(domain.size());
+    const auto last = [&host] { return host.substr(host.rfind('.') + 1); };  // npos + 1 is 0
+    const auto drop = [&host] { host = host.substr(0, std::min(host.rfind('.'), host.size())); };
+    const auto is_s3 = [](std::string_view part) { return part == "s3" || part.starts_with("s3-"); };
+    if (is_s3(last())) return true;
+    drop();
+    if (last() == "dualstack") drop();
+    return is_s3(last());
+  }
+
   /// True if the bucket can be the first part of a host name: with TLS, certificates allow no point in it.
   static auto fits_host(std::string_view bucket, bool tls) -> bool {
     constexpr std::string_view in_hosts = "abcdefghijklmnopqrstuvwxyz0123456789-";

@@ -49,7 +49,8 @@ struct S3Options {
   /// x-amz-expected-bucket-owner and all others with every request.
   std::vector<std::pair<std::string, std::string>> headers = {};
   S3Checksums checksums = S3Checksums::automatic;  ///< Checksums of what is written.
-  /// True: session tokens, bearer tokens and customers' keys may go over plain HTTP. Trap: who sees them may use them.
+  /// True: session tokens, bearer tokens, customers' keys, and what a server of roles is asked for and answers may go over
+  /// plain HTTP to other machines. Trap: who sees them may use them.
   bool tokens_without_tls = false;
   HttpOptions http = {};  ///< Timeouts and certificates; empty fields of proxies and authority: from the environment.
   HttpRetryOptions retry = {};  ///< How often a request is tried.

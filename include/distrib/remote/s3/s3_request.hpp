@@ -59,6 +59,7 @@ struct S3Request {
   std::optional<ByteView> body = {};
   std::string text = {};  ///< A body that the request owns; only if `body` is empty.
   S3Condition condition = {};  ///< For what writes an object; for `get`: the version to read.
+  std::string source_version = {};  ///< For copy and copy_part: the version that the source must have; empty: any.
   std::string nonce = {};  ///< For put and create: metadata that says who wrote the object.
   std::optional<std::uint32_t> crc = {};  ///< CRC-32C of the body, or for complete of the whole object.
   std::uint64_t first = 0;  ///< For get: the first byte.
@@ -101,9 +102,10 @@ struct S3Request {
     request.text += "</Delete>";
     return request;
   }
-  /// Copies an object of at most 5 GiB inside its bucket.
-  [[nodiscard]] static auto copy(const std::string& bucket, std::string_view from, std::string to) -> S3Request {
-    return {.kind = Kind::copy, .key = std::move(to), .headers = {{"copy-source", source(bucket, from)}}};
+  /// Copies an object of at most 5 GiB inside its bucket. `version`: the source must have it; empty: any.
+  [[nodiscard]] static auto copy(const std::string& bucket, std::string_view from, std::string to,
+                                 const std::string& version = {}) -> S3Request {
+    return {.kind = Kind::copy, .key = std::move(to), .headers = source(bucket, from), .source_version = version};
   }
   /// Lists one page of up to 1000 objects. `delimiter`: keys that contain it after the prefix are told as one prefix.
   [[nodiscard]] static auto list(const std::string& prefix, const std::string& token, const std::string& delimiter = {})
@@ -135,16 +137,16 @@ struct S3Request {
     request.crc = crc;
     return request;
   }
-  /// Makes one part of `bytes` bytes of another object of the bucket.
+  /// Makes one part of `bytes` bytes of another object of the bucket. `version`: as for `copy`.
   [[nodiscard]] static auto copy_part(const std::string& bucket, std::string_view from, std::string to,
                                       const std::string& upload, std::size_t number, std::uint64_t first,
-                                      std::uint64_t bytes) -> S3Request {
-    return {
-        .kind = Kind::copy_part,
-        .key = std::move(to),
-        .query = part_query(upload, number),
-        .headers = {{"copy-source", source(bucket, from)},
-                    {"copy-source-range", "bytes=" + std::to_string(first) + '-' + std::to_string(first + bytes - 1)}}};
+                                      std::uint64_t bytes, const std::string& version = {}) -> S3Request {
+    S3Request request = copy(bucket, from, std::move(to), version);
+    request.kind = Kind::copy_part;
+    request.query = part_query(upload, number);
+    request.headers.emplace_back("copy-source-range",
+                                 "bytes=" + std::to_string(first) + '-' + std::to_string(first + bytes - 1));
+    return request;
   }
   /// Makes the object visible. `parts`: in the order of their numbers. `crc`: of all bytes; empty: not known.
   [[nodiscard]] static auto complete(std::string key, const std::string& upload, std::span<const S3Part> parts,
@@ -195,8 +197,8 @@ struct S3Request {
   }
 
  private:
-  static auto source(const std::string& bucket, std::string_view key) -> std::string {
-    return '/' + bucket + '/' + percent_encode(key, "/");
+  static auto source(const std::string& bucket, std::string_view key) -> NamedTexts {
+    return {{"copy-source", '/' + bucket + '/' + percent_encode(key, "/")}};
   }
   static auto part_query(const std::string& upload, std::size_t number) -> NamedTexts {
     return {{"partNumber", std::to_string(number)}, {"uploadId", upload}};

@@ -43,7 +43,8 @@ inline namespace v0 {
 /// Threads: any.
 class S3Session {
  public:
-  /// Opens the bucket of `location`, or returns `options.session`, if that is of the same bucket. Reads the environment,
+  /// Opens the bucket of `location`, or returns `options.session`, if that is of the same bucket, and of the same server
+  /// if `location` names one. Reads the environment,
   /// and the files of profiles, as far as the options leave something open; sends no request.
   ///
   /// Errors: `s3_errc::bad_url`; the result is then null.
@@ -57,7 +58,8 @@ class S3Session {
         credentials_{std::move(credentials)},
         anonymous_{anonymous},
         bucket_{setup_.endpoint.bucket},
-        gcs_{setup_.endpoint.gcs} {}
+        gcs_{setup_.endpoint.gcs},
+        server_{setup_.endpoint.server ? setup_.endpoint.server->origin() : std::string{}} {}
 
   [[nodiscard]] auto http() const noexcept -> const HttpOptions& { return http_; }
   [[nodiscard]] auto bucket() const noexcept -> const std::string& { return bucket_; }
@@ -73,7 +75,8 @@ class S3Session {
   /// `attempts`: how often a request is tried; 0: as the options say.
   auto run(HttpClient& client, S3Request request, const std::function<void(ByteView)>& take, Error& error,
            const std::atomic<bool>* stop = nullptr, std::size_t attempts = 0) -> S3Core {
-    S3Setup setup = setup_now();
+    const S3Setup began = setup_now();
+    S3Setup setup = began;
     if (attempts != 0) setup.retry.attempts = attempts;
     S3Core core{std::move(request), std::move(setup)};
     error = {};
@@ -81,7 +84,7 @@ class S3Session {
     while (!error) {
       Paced paced{*this, core};
       detail::take_http_steps(client, paced, take, error, stop);
-      learn(core);
+      learn(began, core.setup(), !core.error());
       if (error || !core.wants_keys()) break;
       core.use(credentials_->renew(core.setup().keys, error));
     }
@@ -89,6 +92,11 @@ class S3Session {
   }
 
  private:
+  auto is_of(const S3Location& location) const -> bool {
+    return bucket_ == location.bucket && gcs_ == location.gcs &&
+           (location.endpoint.empty() || location.endpoint == server_);
+  }
+
   /// A core whose requests are counted: each waits until the pace allows it.
   class Paced {
    public:
@@ -146,13 +154,15 @@ class S3Session {
     const std::lock_guard lock{mutex_};
     return setup_;
   }
-  void learn(const S3Core& core) {
+  /// Keeps what the store has told an operation. What the operation has not changed stays: another one, which began later
+  /// or ended earlier, may have learned it meanwhile.
+  void learn(const S3Setup& began, const S3Setup& ended, bool good) {
     const std::lock_guard lock{mutex_};
-    setup_.endpoint.region = core.setup().endpoint.region;
-    setup_.clock_offset = core.setup().clock_offset;
-    if (core.error()) return;
-    setup_.checksums = core.setup().checksums;
-    setup_.checksums_work = setup_.checksums_work || core.setup().checksums_work;
+    if (ended.endpoint.region != began.endpoint.region) setup_.endpoint.region = ended.endpoint.region;
+    if (ended.clock_offset != began.clock_offset) setup_.clock_offset = ended.clock_offset;
+    if (!good) return;
+    if (ended.checksums != began.checksums) setup_.checksums = ended.checksums;
+    setup_.checksums_work = setup_.checksums_work || ended.checksums_work;
   }
 
   std::mutex mutex_;
@@ -164,14 +174,16 @@ class S3Session {
   const bool anonymous_;
   const std::string bucket_;
   const bool gcs_;
+  const std::string server_;  // its URL, if one is given
 };
 
 inline auto S3Session::open(const S3Location& location, const S3Options& options, Error& error)
     -> std::shared_ptr<S3Session> {
   error = {};
   if (options.session) {
-    if (options.session->bucket() == location.bucket && options.session->gcs() == location.gcs) return options.session;
-    error = {s3_errc::bad_url, location.url_of("") + ": the session is of bucket " + options.session->bucket()};
+    if (options.session->is_of(location)) return options.session;
+    error = {s3_errc::bad_url, location.url_of("") + ": the session is of bucket " + options.session->bucket() +
+                                   (location.endpoint.empty() ? "" : ", or of another server")};
     return nullptr;
   }
   const AwsEnvironment environment = options.environment ? *options.environment : AwsEnvironment::read();
@@ -184,6 +196,7 @@ inline auto S3Session::open(const S3Location& location, const S3Options& options
                                          path_of("AWS_CONFIG_FILE", "/.aws/config")};
   AwsProfiles profiles;
   std::error_code ignored;
+  if (!files[0].empty()) profiles.add_credentials(detail::read_up_to(files[0], 1 << 20, ignored));
   if (!files[1].empty()) profiles.add_config(detail::read_up_to(files[1], 1 << 20, ignored));
   std::string profile = options.profile.empty() ? environment.get("AWS_PROFILE") : options.profile;
   if (profile.empty()) profile = "default";
@@ -217,6 +230,7 @@ inline auto S3Session::open(const S3Location& location, const S3Options& options
                                .region = setup.endpoint.gcs ? "us-east-1" : setup.endpoint.region,
                                .environment = environment};
   sources.gcs = location.gcs;
+  sources.tokens_without_tls = options.tokens_without_tls;
   auto credentials = std::make_shared<S3Credentials>(std::move(sources), files, http, options.pool);
   return std::make_shared<S3Session>(std::move(setup), std::move(http), std::move(credentials), options.anonymous);
 }

@@ -8,7 +8,6 @@
 #include <distrib/core/paths.hpp>
 #include <distrib/net/pool_ahead.hpp>
 #include <distrib/remote/http_client.hpp>
-#include <distrib/remote/s3/s3_answer.hpp>
 #include <distrib/remote/s3/s3_client.hpp>
 #include <distrib/remote/s3/s3_core.hpp>
 #include <distrib/remote/s3/s3_error.hpp>
@@ -25,7 +24,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -56,6 +54,12 @@ class S3Writer {
     const std::size_t ahead = options.pool == nullptr ? 1 : std::max<std::size_t>(options.parts_ahead, 1);
     parts_ = {options.pool, ahead, Work{session_}};
   }
+  /// For the object `key` in the bucket of a session; the caller's thread sends the parts.
+  S3Writer(std::shared_ptr<S3Session> session, std::string key, std::size_t part_bytes)
+      : part_bytes_{std::max(part_bytes, least_part_bytes)},
+        session_{std::move(session)},
+        upload_{std::make_unique<S3UploadCore>(std::move(key), S3Client::draw())},
+        parts_{nullptr, 1, Work{session_}} {}
   S3Writer(S3Writer&&) noexcept = default;
   auto operator=(S3Writer&&) -> S3Writer& = delete;
   ~S3Writer() {
@@ -130,7 +134,7 @@ class S3Writer {
 
   /// Hands the buffer over as a part, after the part that had its place was sent.
   void send_part() {
-    if (upload_->id().empty()) create();
+    if (upload_->id().empty()) S3Client{session_}.begin(*upload_, error_);
     const std::size_t slot = upload_->parts() % parts_.size();
     if (!error_ && upload_->parts() >= parts_.size()) take(slot);
     if (error_) return;
@@ -163,19 +167,6 @@ class S3Writer {
     upload_->sent(piece.number, piece.etag, summed ? piece.request.crc : std::nullopt);
   }
 
-  auto run(S3Request request) -> S3Core {
-    HttpClient client{session_->http()};
-    return session_->run(client, std::move(request), [](ByteView) {}, error_);
-  }
-
-  void create() {
-    const S3Core core = run(upload_->create());
-    std::error_code ec;
-    std::string id = error_ ? std::string{} : parse_s3_upload_id(core.answer().body, ec);
-    if (ec) error_ = {ec, core.where()};
-    else if (!error_) upload_->begun(std::move(id));
-  }
-
   void put() {
     S3Client client{session_};
     version_ = client.put(upload_->key(), buffer_, error_);
@@ -187,18 +178,7 @@ class S3Writer {
     for (std::size_t i = sent - std::min(sent, parts_.size()); i < sent; ++i) take(i % parts_.size());
     if (error_) return;
     const bool summed = session_->sums_parts();
-    const S3Core core = run(upload_->complete(summed ? std::optional{whole_crc_} : std::nullopt));
-    std::error_code ec;
-    if (!error_) version_ = parse_s3_completed(core.answer().body, ec);
-    if (ec) error_ = {ec, core.where()};
-    if (session_->gcs()) version_ = core.answer().header("x-goog-generation");
-    // After a lost answer the upload may be over because it is done.
-    ObjectInfo info;
-    const bool maybe = error_.code == s3_errc::no_such_upload && core.maybe_done();
-    if (maybe && S3Client{session_}.is_written(upload_->key(), upload_->nonce(), upload_->bytes(), info)) {
-      error_ = {};
-      version_ = info.version;
-    }
+    version_ = S3Client{session_}.complete(*upload_, summed ? std::optional{whole_crc_} : std::nullopt, error_);
     if (!error_) upload_->begun({});  // nothing is left to abort
   }
 
