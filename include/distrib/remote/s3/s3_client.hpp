@@ -317,9 +317,9 @@ inline auto S3Client::complete(const S3UploadCore& upload, std::optional<std::ui
   }
   if (error) return {};
   std::error_code ec;
-  std::string version = parse_s3_completed(core.answer().body, ec);
+  std::string etag = parse_s3_completed(core.answer().body, ec);
   if (ec) error = {ec, core.where()};
-  return session_->gcs() ? std::string{core.answer().header("x-goog-generation")} : version;
+  return session_->gcs() ? std::string{core.answer().header("x-goog-generation")} : etag;
 }
 
 inline void S3Client::remove_all(std::span<const std::string> keys, ErrorRef to) {

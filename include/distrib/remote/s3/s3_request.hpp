@@ -102,10 +102,10 @@ struct S3Request {
     request.text += "</Delete>";
     return request;
   }
-  /// Copies an object of at most 5 GiB inside its bucket. `version`: the source must have it; empty: any.
+  /// Copies an object of at most 5 GiB inside its bucket. `wanted`: the version of the source; empty: any.
   [[nodiscard]] static auto copy(const std::string& bucket, std::string_view from, std::string to,
-                                 const std::string& version = {}) -> S3Request {
-    return {.kind = Kind::copy, .key = std::move(to), .headers = source(bucket, from), .source_version = version};
+                                 const std::string& wanted = {}) -> S3Request {
+    return {.kind = Kind::copy, .key = std::move(to), .headers = source(bucket, from), .source_version = wanted};
   }
   /// Lists one page of up to 1000 objects. `delimiter`: keys that contain it after the prefix are told as one prefix.
   [[nodiscard]] static auto list(const std::string& prefix, const std::string& token, const std::string& delimiter = {})
@@ -137,11 +137,11 @@ struct S3Request {
     request.crc = crc;
     return request;
   }
-  /// Makes one part of `bytes` bytes of another object of the bucket. `version`: as for `copy`.
+  /// Makes one part of `bytes` bytes of another object of the bucket. `wanted`: as for `copy`.
   [[nodiscard]] static auto copy_part(const std::string& bucket, std::string_view from, std::string to,
                                       const std::string& upload, std::size_t number, std::uint64_t first,
-                                      std::uint64_t bytes, const std::string& version = {}) -> S3Request {
-    S3Request request = copy(bucket, from, std::move(to), version);
+                                      std::uint64_t bytes, const std::string& wanted = {}) -> S3Request {
+    S3Request request = copy(bucket, from, std::move(to), wanted);
     request.kind = Kind::copy_part;
     request.query = part_query(upload, number);
     request.headers.emplace_back("copy-source-range",
