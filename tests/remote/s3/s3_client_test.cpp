@@ -280,9 +280,9 @@ TEST_CASE("S3Client: copies in parts, of one version of the source", "[remote][s
     CHECK((store.bytes_of("again") == bytes));
 
     // a source that is replaced between two parts, and one that is replaced before a copy by one request
-    for (const std::uint64_t part : {4'000, 99'000}) {
+    for (const std::uint64_t part : {4'000U, 99'000U}) {
       store.instead = [&, n = 0](const HttpAsked& asked, const HttpSaid&) mutable -> std::optional<HttpSaid> {
-        if (asked.method == (part == 4'000 ? "PUT" : "HEAD") && n++ == 0)
+        if (asked.method == (part == 4'000U ? "PUT" : "HEAD") && n++ == 0)
           store.objects["from"] = {support::noise(10'500, 2), "\"other\"", 99, {}};
         return std::nullopt;
       };
