@@ -6,6 +6,7 @@
 #include "support/noise.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 using distrib::as_bytes;
 using distrib::Error;
@@ -25,6 +26,7 @@ auto options_of(const FakeS3& store, distrib::IoPool* pool = nullptr) -> S3Optio
   S3Options options = store.options();
   options.part_bytes = part_size;
   options.pool = pool;
+  options.http.timeout = options.http.idle_timeout = std::chrono::minutes{2};  // megabytes, also under a sanitizer
   return options;
 }
 
