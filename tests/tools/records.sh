@@ -190,8 +190,8 @@ else
   for command in count check head cat "recompress --compression none -d from_far.d" index "count --json" "head --json"; do
     for file in lines-0.tfrecord bad_data_crc.tfrecord none; do
       "$distrib" records $command "$url/$file?sig=SECRET" >out 2>err
-      cat out err | grep -q 'lines-0\|crc\|none\|line' || fail "$command $file says nothing"
-      ! cat out err | grep -q SECRET || fail "$command $file tells the token"
+      grep -q 'lines-0\|crc\|none\|line' out err || fail "$command $file says nothing"
+      ! grep -q SECRET out err || fail "$command $file tells the token"
     done
   done
   "$distrib" records count "http://me:SECRET@h/x?sig=SECRET" >out 2>err
