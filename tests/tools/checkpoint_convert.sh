@@ -179,11 +179,11 @@ printf '\x55' | dd of=saved/model.ckpt-20.data-00001-of-00002 bs=1 seek=10 conv=
 checkpoint 1 export saved/model.ckpt-20 damaged.safetensors; says 'the data of the checkpoint is damaged' err
 checkpoint 1 export saved/model.ckpt-20 damaged.pt
 checkpoint 1 export saved/model.ckpt-20 damaged.safetensors --no-digest
-ls -a | grep -q -e damaged -e saving && fail 'a damaged checkpoint left files'
+[ -z "$(ls -a | grep -e damaged -e saving)" ] || fail 'a damaged checkpoint left files'
 cp first.safetensors changed.safetensors
 printf '\x55' | dd of=changed.safetensors bs=1 seek=$(($(stat -c %s changed.safetensors) - 2)) conv=notrunc status=none
 checkpoint 1 import changed.safetensors made/changed; says 'its SHA-256 is not the one in the file' err
-ls -a made | grep -q -e changed -e saving && fail 'a damaged file left files'
+[ -z "$(ls -a made | grep -e changed -e saving)" ] || fail 'a damaged file left files'
 
 # Files that are none: their words, and no code runs.
 printf 'x' >short.safetensors; checkpoint 1 list short.safetensors; says 'too few for the length of a header' err
