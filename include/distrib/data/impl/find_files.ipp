@@ -62,7 +62,8 @@ DISTRIB_DECL auto find_files(std::span<const std::string> sources, ErrorRef to) 
     const std::string directory = detail::directory_of(pattern);
     error.code = data_errc::no_files;
     const std::string shown = detail::shown_name(pattern);
-    error.where = "\"" + std::string{detail::file_of(shown)} + "\" in directory \"" + detail::directory_of(shown) + '"';
+    error.where = '"';
+    error.where.append(detail::file_of(shown)) += "\" in directory \"" + detail::directory_of(shown) + '"';
     if (!readable) error.where += " (which cannot be read)";
     if (readable && !detail::path_exists(directory)) error.where += " (which does not exist)";
     return {};
