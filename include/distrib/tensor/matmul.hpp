@@ -10,8 +10,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// A view of a matrix of floats that `matmul` reads: element (i, j) is at data[i * row_step + j * column_step]. Valid as
-/// long as the memory.
+/// A view of a matrix of floats that `matmul` reads: element (i, j) is at data[i * row_step + j * column_step]. Valid
+/// as long as the memory.
 struct MatrixView {
   const float* data = nullptr;
   std::size_t rows = 0;
@@ -104,9 +104,9 @@ template <TwoAxes M> [[nodiscard]] auto mutable_matrix_view(M& matrix) -> Mutabl
 /// fused multiply-add of IEEE 754, rounded once to the nearest float. So neither the processor nor the sizes of blocks
 /// change a bit. Which NaN a result is, if it is one, is not defined.
 ///
-/// `a` and `b` are a `MatrixView`, or arrays of floats with two axes, see `matrix_view`; `transposed(x)` is the transposed
-/// matrix. `c` is a `MutableMatrixView` or such an array that can be written; the elements of a row are side by side. No
-/// axis needs elements; without columns of a, c becomes 0.
+/// `a` and `b` are a `MatrixView`, or arrays of floats with two axes, see `matrix_view`; `transposed(x)` is the
+/// transposed matrix. `c` is a `MutableMatrixView` or such an array that can be written; the elements of a row are side
+/// by side. An axis may have no elements; if a has no columns, c becomes 0.
 ///
 /// One thread computes it, and keeps up to 200 KiB of memory for the next product. Any thread may call it; the rows or
 /// columns of c may be divided among threads. Throws std::system_error with std::errc::invalid_argument, and says the
