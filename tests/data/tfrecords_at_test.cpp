@@ -95,7 +95,8 @@ auto hash_of(const auto& source, std::uint64_t batches) -> std::string {
   for (std::uint64_t b = 0; b < batches; ++b) {
     const auto* const batch = reader.next();
     for (std::size_t i = 0; batch != nullptr && i < batch->size(); ++i) {
-      hash.update(std::as_bytes(std::span{&(*batch)[i].id, 1}));
+      const std::int64_t id = (*batch)[i].id;
+      hash.update(std::as_bytes(std::span{&id, 1}));
       hash.update((*batch)[i].text);
     }
   }
