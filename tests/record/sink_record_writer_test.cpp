@@ -18,7 +18,7 @@ using distrib::RecordWriterOptions;
 namespace {
 
 /// Keeps what is written; fails when it has more than `most` bytes.
-struct Kept {
+struct KeptSink {
   std::shared_ptr<std::string> bytes = std::make_shared<std::string>();
   std::shared_ptr<bool> closed = std::make_shared<bool>(false);
   std::size_t most = SIZE_MAX;
@@ -32,7 +32,7 @@ struct Kept {
     *closed = true;
   }
 };
-static_assert(distrib::ByteSink<Kept>);
+static_assert(distrib::ByteSink<KeptSink>);
 
 auto file_bytes(const std::filesystem::path& path) -> std::string {
   std::ifstream file{path, std::ios::binary};
@@ -49,25 +49,25 @@ TEST_CASE("SinkRecordWriter: the bytes that RecordWriter writes", "[record]") {
         CAPTURE(static_cast<int>(compression), member_bytes, records);
         const RecordWriterOptions options{.compression = compression, .member_bytes = member_bytes};
         distrib::RecordWriter file{(temp / "f").string(), options};
-        const Kept kept;
-        distrib::SinkRecordWriter writer{kept, "f", options};
+        const KeptSink written;
+        distrib::SinkRecordWriter writer{written, "f", options};
         for (std::size_t i = 0; i < records; ++i) {
           const std::string payload = support::noise(i * 37 % 3000, static_cast<unsigned>(i));
           file.append(as_bytes(payload));
           writer.append(as_bytes(payload));
         }
         file.close();
-        CHECK_FALSE(*kept.closed);
+        CHECK_FALSE(*written.closed);
         writer.close();
-        CHECK(*kept.closed);
+        CHECK(*written.closed);
         CHECK(writer.records() == records);
-        CHECK((*kept.bytes == file_bytes(temp / "f")));
+        CHECK((*written.bytes == file_bytes(temp / "f")));
       }
 }
 
 TEST_CASE("SinkRecordWriter: knows where records begin; fails for good, naming the record", "[record]") {
-  const Kept kept;
-  distrib::SinkRecordWriter writer{kept, "f", {.index = true}};
+  const KeptSink written;
+  distrib::SinkRecordWriter writer{written, "f", {.index = true}};
   writer.append(as_bytes("abc"));
   writer.append({});
   CHECK(std::vector<std::uint64_t>{writer.offsets().begin(), writer.offsets().end()} ==
@@ -77,13 +77,13 @@ TEST_CASE("SinkRecordWriter: knows where records begin; fails for good, naming t
   writer.append({}, error);
   CHECK(error.code == record_errc::closed);
 
-  distrib::SinkRecordWriter full{Kept{.most = 1000}, "https://h/f?sig=SECRET"};
+  distrib::SinkRecordWriter full{KeptSink{.most = 1000}, "https://h/f?sig=SECRET"};
   const std::string large = support::noise(1 << 20);
   full.append(as_bytes(large), error);
   CHECK(error.code == std::errc::no_space_on_device);
   CHECK(error.where == "https://h/f: record 0 (PUT x)");
   full.close(error);
   CHECK(error.code == std::errc::no_space_on_device);
-  CHECK_THROWS_AS((distrib::SinkRecordWriter{Kept{}, "f", {.compression = Compression::gzip, .index = true}}),
+  CHECK_THROWS_AS((distrib::SinkRecordWriter{KeptSink{}, "f", {.compression = Compression::gzip, .index = true}}),
                   std::system_error);
 }
