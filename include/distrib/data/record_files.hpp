@@ -7,6 +7,9 @@
 #include <distrib/core/paths.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/data/order/error.hpp>
+#include <distrib/data/piece_cache.hpp>
+#include <distrib/data/range_plan.hpp>
+#include <distrib/data/remote_ranges.hpp>
 #include <distrib/record/any_byte_source.hpp>
 #include <distrib/record/byte_source.hpp>
 #include <distrib/record/codec.hpp>
@@ -14,6 +17,7 @@
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/index_file.hpp>
+#include <distrib/record/ranged_file.hpp>
 #include <distrib/record/record.hpp>
 #include <distrib/record/record_index.hpp>
 #include <distrib/record/record_reader.hpp>
@@ -22,6 +26,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -93,38 +98,48 @@ struct RecordFilesOptions {
   /// True: reads a plain file with damaged headers into memory, and skips what cannot be read in it and in the other
   /// files that are read into memory. False: such damage is an error.
   bool salvage = false;
+  std::string cache_directory = {};  ///< Keeps pieces of remote files there, see `PieceCache`. Empty: nowhere.
+  std::uint64_t cache_bytes = 0;  ///< Limit for the cache.
+};
+
+/// How remote files are opened. Both functions empty: all files are on this machine.
+struct RemoteOpening {
+  OpenRemote whole = {};  ///< For reading from the beginning.
+  OpenRanged ranged = {};  ///< For reading any part, if that is possible.
 };
 
 /// TFRecord files, one after the other, as one list of records with numbers from 0. Plain files are mapped (see
 /// `MappedFile`) and indexed by their headers, or by the index file beside them (`open_index`), with 8 bytes for each
-/// record; a record is verified when it is requested. Compressed files, remote files, and damaged files with
-/// `RecordFilesOptions::salvage` are read into memory and verified when they are opened.
+/// record; a record is verified when it is requested. Remote files that can be read at any place (`RangedFile`) are read
+/// once and verified when they are opened, unless the cache knows their records; 8 bytes for each record stay in memory.
+/// Compressed files, other remote files, and damaged files with `RecordFilesOptions::salvage` are read into memory and
+/// verified when they are opened.
 ///
-/// Lifetime: the bytes of records are valid as long as this object, also after it was moved.
+/// Lifetime: the bytes of records are valid as long as this object, also after it was moved. Remote records
+/// have no bytes here: see `extent`.
 ///
 /// Threads: const access from any thread. `I` inflates.
 template <Inflates I> class BasicRecordFiles {
  public:
-  /// Opens `paths`. Files that `remote` opens are read into memory, as compressed files are.
+  /// Opens `paths`, those that `remote` opens with it.
   ///
-  /// Errors: sets `error` to `data_errc::inflated_too_large`, a `record_errc`, or the operating system's reason, with
-  /// file, record and offset. The object then holds only the files before the one that failed.
+  /// Errors: sets `error` to `data_errc::inflated_too_large`, a `record_errc`, what reading remote files reports, or the
+  /// operating system's reason, with file, record and offset. The object then holds only the files before the one that
+  /// failed.
   BasicRecordFiles(std::span<const std::string> paths, const RecordFilesOptions& options, Error& error,
-                   const OpenRemote& remote = {}) {
+                   const RemoteOpening& remote = {}) {
     firsts_.push_back(0);
     std::uint64_t room = options.max_inflated_bytes;
+    open_cache(options, remote, error);
     for (const std::string& path : paths) {
-      if (!remote) {
-        RecordIndex index = open_index(path, {}, error);
-        if (!error) {
-          const std::size_t records = index.size();
-          add({path, std::move(index)}, records);
-          continue;
-        }
+      if (error) return;
+      OpenRemote whole = remote.whole;
+      if (!whole || remote.ranged) {
+        if (add_plain(path, remote, whole, error)) continue;
         if (error.code != record_errc::compressed && !(options.salvage && error.code == failure::corrupt)) return;
         error = {};
       }
-      Inflated inflated{path, room, options.salvage, lost_, error, remote};
+      Inflated inflated{path, room, options.salvage, lost_, error, whole};
       if (error) return;
       room -= inflated.bytes();
       const std::size_t records = inflated.size();
@@ -142,7 +157,21 @@ template <Inflates I> class BasicRecordFiles {
     return lengths;
   }
 
-  /// Returns the verified payload of record `i < size()`.
+  /// True if there are remote records, which `at` cannot return.
+  [[nodiscard]] auto has_remote() const noexcept -> bool { return remote_ != nullptr; }
+
+  /// Returns what reads the remote files; null if there are none.
+  [[nodiscard]] auto remote() const noexcept -> const detail::RemoteReads* { return remote_.get(); }
+
+  /// Returns where the frame of record `i < size()` lies, if it is in a remote file that is not in memory.
+  [[nodiscard]] auto extent(std::uint64_t i) const noexcept -> std::optional<FileExtent> {
+    const auto [file, record] = locate(i);
+    const auto* const away = std::get_if<Away>(&file.records);
+    if (away == nullptr) return std::nullopt;
+    return FileExtent{away->file, away->offsets[record], away->offsets[record + 1] - away->offsets[record]};
+  }
+
+  /// Returns the verified payload of record `i < size()`, which must not have an `extent`.
   ///
   /// Errors: sets `error` to `record_errc::corrupt_payload`, or to `corrupt_length` (the file or its index file was
   /// changed), with the place of the record, and returns no bytes.
@@ -194,10 +223,52 @@ template <Inflates I> class BasicRecordFiles {
  private:
   using Inflated = detail::InflatedRecords<I>;
 
+  /// The records of a remote file.
+  struct Away {
+    std::size_t file = 0;  // its number in remote_
+    std::vector<std::uint64_t> offsets;
+    auto offset(std::size_t record) const noexcept -> std::uint64_t { return offsets[record]; }
+  };
+
   struct File {
     std::string path;  // as messages show it
-    std::variant<RecordIndex, Inflated> records;
+    std::variant<RecordIndex, Inflated, Away> records;
   };
+
+  void open_cache(const RecordFilesOptions& options, const RemoteOpening& remote, Error& error) {
+    error = {};
+    if (!remote.ranged) return;
+    std::shared_ptr<PieceCache> cache;
+    if (!options.cache_directory.empty())
+      cache = std::make_shared<PieceCache>(options.cache_directory, options.cache_bytes, error);
+    remote_ = std::make_unique<detail::RemoteReads>(std::move(cache));
+  }
+
+  /// Adds a file that is not compressed and not damaged, on this machine or elsewhere. Otherwise returns false and sets
+  /// `error`; `whole` then reads the file from its beginning, and is empty if the file is on this machine.
+  auto add_plain(const std::string& path, const RemoteOpening& remote, OpenRemote& whole, Error& error) -> bool {
+    if (remote.ranged) {
+      std::optional<RangedFile> ranged = remote.ranged(path, error);
+      if (error) return false;
+      if (ranged) {
+        const std::size_t number = remote_->add(std::move(*ranged), path);
+        whole = [reads = remote_.get(), number](const std::string&) {
+          return AnyByteSource{detail::RemoteBytes{*reads, number}};
+        };
+        std::vector<std::uint64_t> offsets = detail::index_remote(*remote_, number, path, error);
+        if (error) return false;
+        const std::size_t records = offsets.size() - 1;
+        add({detail::shown_name(path), Away{number, std::move(offsets)}}, records);
+        return true;
+      }
+      whole = {};
+    }
+    RecordIndex index = open_index(path, {}, error);
+    if (error) return false;
+    const std::size_t records = index.size();
+    add({path, std::move(index)}, records);
+    return true;
+  }
 
   void add(File file, std::uint64_t records) {
     files_.push_back(std::move(file));
@@ -214,6 +285,7 @@ template <Inflates I> class BasicRecordFiles {
     return std::visit([record](const auto& records) { return records.offset(record); }, file.records);
   }
 
+  std::unique_ptr<detail::RemoteReads> remote_;  // null: all files are here, or in memory
   std::vector<File> files_;
   std::vector<Error> lost_;
   std::vector<std::uint64_t> firsts_;  // number of the first record of each file, then the number of all records

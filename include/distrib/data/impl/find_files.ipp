@@ -54,6 +54,10 @@ DISTRIB_DECL auto find_files(std::span<const std::string> sources, ErrorRef to) 
       files.push_back(source);
       continue;
     }
+    if (!is_directory && source.find("://") != std::string::npos) {
+      error = {data_errc::is_url, '"' + detail::shown_url(source).substr(0, 200) + '"'};
+      return {};
+    }
     const std::string pattern = is_directory ? detail::all_in(source) : source;
     const std::size_t before = files.size();
     const bool readable = detail::match_files(pattern, files);
