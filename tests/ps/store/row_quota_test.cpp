@@ -217,6 +217,17 @@ class QuotaTables {
     return out.as<float>()[0];
   }
 
+  auto rows() -> std::uint64_t {
+    std::uint64_t all = 0;
+    for (const TableStore& store : stores_) all += store.sizes()[0].rows;
+    return all;
+  }
+  /// Memory of all shards, as taken from their budgets.
+  auto bytes() -> std::uint64_t {
+    std::uint64_t all = 0;
+    for (const TableStore& store : stores_) all += store.bytes();
+    return all;
+  }
   auto keys() -> std::size_t {
     std::size_t all = 0;
     for (const TableStore& store : stores_) all += store.sizes()[0].keys;
@@ -447,6 +458,24 @@ TEST_CASE(
         CHECK(gone <= used + evict_after + 126);
         CHECK(gone % 64 == distrib::virtual_shard(key) % 64);
       }
+}
+
+TEST_CASE("max_rows: a table that sees 50 times its rows keeps its memory", "[ps]") {
+  const TableInfo info = quota_table(16 * 1024, 640, 2);
+  QuotaTables tables{info};
+  const std::uint64_t updates = DISTRIB_TEST_ADDRESS_SANITIZER != 0 ? 80 : 400;
+  std::uint64_t at_a_fifth = 0;
+  std::uint64_t next = 0;
+  for (std::uint64_t count = 1; count <= updates; ++count) {
+    QuotaKeys keys;  // each new key is there in two updates
+    for (std::uint64_t n = next - std::min<std::uint64_t>(next, 2048); keys.size() < 4096; ++n) keys.push_back(n);
+    next = keys.back() + 1;
+    tables.update(count, keys);
+    REQUIRE(tables.rows() <= info.max_rows);
+    if (count == updates / 5) at_a_fifth = tables.bytes();
+  }
+  if (DISTRIB_TEST_ADDRESS_SANITIZER == 0) CHECK(next > 50 * info.max_rows);
+  CHECK(tables.bytes() <= at_a_fifth + at_a_fifth / 50);
 }
 
 TEST_CASE("max_rows: a budget of quota_bytes is enough, whatever the keys are", "[ps]") {
