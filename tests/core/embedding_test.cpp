@@ -28,7 +28,8 @@ TEST_CASE("Embedding: info() describes it for run-time code", "[core]") {
   CHECK(told.info() == TableInfo{"user", 16, 100, ZerosInitializer{}, 2, 3, FloatFormat::float16});
   CHECK_FALSE(told.info().any_key());
   const User bounded{
-      {}, {.evict_after = 9, .evict_in_turns = true, .max_rows = 70'000, .half_life = 640, .max_new_keys = 5}};
+      UniformInitializer{},
+      {.evict_after = 9, .evict_in_turns = true, .max_rows = 70'000, .half_life = 640, .max_new_keys = 5}};
   CHECK(bounded.info() ==
         TableInfo{"user", 16, 0, UniformInitializer{}, 1, 9, FloatFormat::float32, true, 70'000, 640, 5});
 }

@@ -409,7 +409,7 @@ TEST_CASE("max_rows: holds after each update, and a key that comes back begins a
     REQUIRE(tables.keys() <= 8);
   }
   const QuotaState state = tables.state();
-  for (const std::size_t used_most : {0, 1, 2}) CHECK(state.at(keys[used_most]) == QuotaEntry{{3, 0}, -3.0F});
+  for (std::size_t n = 0; n < 3; ++n) CHECK(state.at(keys[n]) == QuotaEntry{{3, 0}, -3.0F});
   QuotaKeys gone;
   for (std::size_t n = 3; n < 39; ++n)
     if (!state.contains(keys[n])) gone.push_back(keys[n]);
