@@ -8,6 +8,7 @@
 
 #include "support/catch.hpp"
 #include "support/sanitizers.hpp"
+#include "support/test_dir.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -309,7 +310,7 @@ TEST_CASE("max_rows, case C5: four uses four half-lives ago are less than one no
 
 TEST_CASE("max_rows, case C6: 200 updates of 400 keys end with the same keys and uses on any number of shards",
           "[ps]") {
-  std::ifstream file{std::string{DISTRIB_TEST_DIR} + "/ps/store/fixtures/worked_case_keys.bin", std::ios::binary};
+  std::ifstream file{support::test_dir() + "/ps/store/fixtures/worked_case_keys.bin", std::ios::binary};
   std::vector<unsigned char> bytes(std::size_t{2} * 200 * 400);
   file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   REQUIRE(file.good());
