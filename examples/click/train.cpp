@@ -32,7 +32,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
   };
   distrib::IoPool pool{flags.local() ? distrib::usable_cpus() : 2};
   auto trainer =
-      distrib::train(WideDeep{.min_count = s.min_count})
+      distrib::train(WideDeep{.min_count = s.min_count, .max_rows = s.max_rows, .half_life = s.half_life})
           .with_data(read("train-*").shuffle(s.seed).batch(s.batch))
           .with_consistency(consistency)
           .with_updater(distrib::Adagrad{.learning_rate = s.deep_rate, .initial_accumulator_value = 1e-4F})

@@ -48,6 +48,10 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
                  "A value gets rows in the tables once this many contributions have contained it")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->capture_default_str();
+  app.add_option("--max_rows", s.max_rows, "Most rows of each table; those that were used least go. 0: no limit")
+      ->check(count);
+  app.add_option("--half_life", s.half_life, "With --max_rows: steps after which a use counts as half a use; 0: never")
+      ->check(count);
   app.add_option("--staleness", s.staleness, "With --mode ssp: how many steps workers may be apart")
       ->check(count)
       ->capture_default_str();

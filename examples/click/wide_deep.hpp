@@ -40,12 +40,15 @@ struct WideDeep {
 
   /// How many contributions must contain a value before it gets a weight and an embedding.
   std::uint32_t min_count = 1;
+  std::uint64_t max_rows = 0;  // of each table; 0: as many as there are values
+  std::uint64_t half_life = 0;  // after this many steps a use counts as half a use
 
   auto variables() const -> Variables {
-    return {{distrib::ZerosInitializer{}, {.min_count = min_count}},
+    return {{distrib::ZerosInitializer{}, {.min_count = min_count, .max_rows = max_rows, .half_life = half_life}},
             {{numbers}},
             {{}},
-            {distrib::UniformInitializer{-0.05F, 0.05F}, {.min_count = min_count}},
+            {distrib::UniformInitializer{-0.05F, 0.05F},
+             {.min_count = min_count, .max_rows = max_rows, .half_life = half_life}},
             {{inputs, hidden1}, distrib::GlorotUniformInitializer{}},
             {{hidden1}},
             {{hidden1, hidden2}, distrib::GlorotUniformInitializer{}},
