@@ -45,13 +45,13 @@ class HttpClient {
       *time = std::min<std::chrono::milliseconds>(*time, longest);
   }
 
-  /// Sends `request` and waits for the whole answer. An answer with any status but 407, a proxy's, is a success. If there is `take`, the
-  /// body of a good answer goes to it while it arrives; if it returns false, the rest of the body is not read, and that
-  /// is a success, too. Any other body goes into the answer.
+  /// Sends `request` and waits for the whole answer. An answer with any status but 407, a proxy's, is a success. If
+  /// there is `take`, the body of a good answer goes to it while it arrives; if it returns false, the rest of the body
+  /// is not read, and that is a success, too. Any other body goes into the answer.
   ///
   /// Errors: sets `error` to an `http_errc` with method, host and path. The answer then contains what arrived before;
-  /// its status is 0 if that was not even the headers. A header that contains the end of a line is `bad_header`: nothing
-  /// is sent.
+  /// its status is 0 if that was not even the headers. A header that contains the end of a line is `bad_header`:
+  /// nothing is sent.
   auto send(const HttpRequest& request, const HttpTake& take, Error& error) -> HttpAnswer {
     error = {};
     HttpAnswer answer;
