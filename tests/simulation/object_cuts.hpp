@@ -415,7 +415,7 @@ class Run {
     for (std::uint64_t now = 0;; ++now) {
       if (now == 100'000) return "stuck";
       for (; !planned.empty() && planned.back().first <= now; planned.pop_back()) suffer(planned.back().second, now);
-      for (std::uint32_t q = 0; q < shards; ++q) {  // whoever starts tasks starts it again
+      for (std::uint32_t q = 0; q < shards; ++q) {  // a dead process is started again
         if (processes_[q]->alive || processes_[q]->finished) continue;
         if (down[q] == 0) down[q] = dice.between(1, 60);
         if (--down[q] == 0) processes_[q] = start(q);

@@ -102,7 +102,7 @@ DISTRIB_DECL auto ObjectCutsCore::open_steps() -> Steps<bool> {
     throw_error(ps_errc::job_mismatch, names_.cuts() + ": cuts of another number of shards");
   if (!co_await choose_start(std::move(own))) co_return false;
 
-  // Whoever wrote the last cut of a step may have died before it made the index.
+  // The process that wrote the last cut of a step may have died before it made the index.
   for (auto step = std::next(wanted.begin(),
                              static_cast<std::ptrdiff_t>(wanted.size() - std::min<std::size_t>(2, wanted.size())));
        step != wanted.end(); ++step) {
