@@ -24,8 +24,9 @@
 #include <vector>
 
 /// Random runs of `ObjectCutsCore`: the shards of a job, with up to two and more processes each, that save cuts in one
-/// `sim::Bucket`. Processes are killed, frozen and started beside others; workers die. As cuts see it, training is a chain
-/// of states: a synchronous shard has one of each step, an asynchronous shard gets another one by each contribution.
+/// `sim::Bucket`. Processes are killed, frozen and started beside others; workers die. As cuts see it, training is a
+/// chain of states: a synchronous shard has one of each step, an asynchronous shard gets another one by each
+/// contribution.
 namespace simulation::objects {
 
 using distrib::CheckpointCut;
@@ -54,8 +55,8 @@ struct Wrong {
 
 class Run;
 
-/// A process of a shard, between the core and the store. What it does to actions and answers is the planted mistake; this
-/// class makes none.
+/// A process of a shard, between the core and the store. What it does to actions and answers is the planted mistake;
+/// this class makes none.
 class Process {
  public:
   Process(Run& run, std::uint32_t shard);
