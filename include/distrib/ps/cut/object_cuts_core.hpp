@@ -69,12 +69,12 @@ struct WholeCheckpoint {
   bool preserved = false;
 };
 
-/// Returns which checkpoints beyond `max_to_keep` are removed, and which are preserved from now on. `whole`: one a
-/// step, steps ascending. The two newest always stay.
+/// What happens to checkpoints beyond `max_to_keep`.
 struct CheckpointsToGo {
   std::set<Step> removed;
-  std::set<Step> preserved;
+  std::set<Step> preserved;  ///< From now on.
 };
+/// Decides about checkpoints beyond `max_to_keep`. `whole`: one a step, steps ascending. The two newest always stay.
 [[nodiscard]] DISTRIB_DECL auto checkpoints_to_go(const std::vector<WholeCheckpoint>& whole, const Retention& retention)
     -> CheckpointsToGo;
 
