@@ -145,6 +145,10 @@ class ObjectCutsCore {
  private:
   template <class T> using Steps = detail::ObjectSteps<T>;
   using Bytes = std::vector<std::byte>;
+  struct Index {
+    ObjectInfo info;
+    std::vector<CheckpointCut> cuts;  // empty: damaged
+  };
 
   void begin(Steps<bool> work, auto& out) {
     work_ = std::move(work);
@@ -203,6 +207,8 @@ class ObjectCutsCore {
 
   [[nodiscard]] auto is_wanted(Step step) const -> bool { return options_.settings.is_users(step, options_.last_step); }
   [[nodiscard]] DISTRIB_DECL auto may_go(const CutKey& key, bool last) const -> bool;
+  [[nodiscard]] DISTRIB_DECL auto has_last_checkpoint() const -> bool;
+  [[nodiscard]] DISTRIB_DECL static auto is_whole(const Index& index, const std::set<CutKey>& there) -> bool;
 
   ObjectCutsOptions options_;
   Check check_;
@@ -213,10 +219,6 @@ class ObjectCutsCore {
   std::map<Step, CutKey> behind_;  // behind which a Restore went back; still there
   Step dropped_ = 0;  // up to here the protocol needs no cut
 
-  struct Index {
-    ObjectInfo info;
-    std::vector<CheckpointCut> cuts;  // empty: damaged
-  };
   std::map<CheckpointKey, Index> indexes_;  // as they were listed last; what one says never changes
 
   std::optional<Step> durable_;
