@@ -24,8 +24,9 @@
 #include <vector>
 
 /// Random runs of `ObjectCutsCore`: the shards of a job, with up to two and more processes each, that save cuts in one
-/// `sim::Bucket`. Processes are killed, frozen and started beside others; workers die. As cuts see it, training is a chain
-/// of states: a synchronous shard has one of each step, an asynchronous shard gets another one by each contribution.
+/// `sim::Bucket`. Processes are killed, frozen and started beside others; workers die. As cuts see it, training is a
+/// chain of states: a synchronous shard has one of each step, an asynchronous shard gets another one by each
+/// contribution.
 namespace simulation::objects {
 
 using distrib::CheckpointCut;
@@ -54,8 +55,8 @@ struct Wrong {
 
 class Run;
 
-/// A process of a shard, between the core and the store. What it does to actions and answers is the planted mistake; this
-/// class makes none.
+/// A process of a shard, between the core and the store. What it does to actions and answers is the planted mistake;
+/// this class makes none.
 class Process {
  public:
   Process(Run& run, std::uint32_t shard);
@@ -415,7 +416,7 @@ class Run {
     for (std::uint64_t now = 0;; ++now) {
       if (now == 100'000) return "stuck";
       for (; !planned.empty() && planned.back().first <= now; planned.pop_back()) suffer(planned.back().second, now);
-      for (std::uint32_t q = 0; q < shards; ++q) {  // whoever starts tasks starts it again
+      for (std::uint32_t q = 0; q < shards; ++q) {  // a dead process is started again
         if (processes_[q]->alive || processes_[q]->finished) continue;
         if (down[q] == 0) down[q] = dice.between(1, 60);
         if (--down[q] == 0) processes_[q] = start(q);

@@ -90,7 +90,7 @@ struct TellsTheLastEarly : Process {
   bool wrote_last_ = false, looks_ = false;
 };
 
-/// The cuts of a step have one name, whoever writes them.
+/// The cuts of a step have one name, whichever process writes them.
 struct WritesFixedNames : Process {
   using Process::Process;
   void happens(ObjectAction action) override {
@@ -103,7 +103,7 @@ struct WritesFixedNames : Process {
   }
 };
 
-/// An asynchronous shard begins with the newest step, whoever wrote it.
+/// An asynchronous shard begins with the newest step, whichever process wrote it.
 struct BeginsWithTheNewest : Process {
   using Process::Process;
   void happens(ObjectAction action) override {
@@ -242,7 +242,7 @@ constexpr Mistake planted[] = {
     {"cuts are listed before the claim is written", make<ListsBeforeItClaims>},
     {"a cut is told when it is sent", make<TellsWhenSent>},
     {"the last cut is told before its checkpoint is made", make<TellsTheLastEarly>},
-    {"one name a step, whoever writes", make<WritesFixedNames>},
+    {"one name a step, whichever process writes", make<WritesFixedNames>},
     {"an asynchronous shard begins with the newest step", make<BeginsWithTheNewest>, false, 3000},
     {"what a process began with is not written", make<WritesNoBase>, false, 20'000},
     {"the index before the cuts", make<WritesTheIndexFirst>},

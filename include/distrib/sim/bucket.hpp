@@ -26,8 +26,8 @@ struct BucketFaults {
   bool late_lists = false;  ///< A list may lack what was written last: no store for cuts.
 };
 
-/// A bucket of an object store, as far as `ObjectCutsCore` uses one. Each request is performed as a whole, in any order and
-/// at any time, also long after its process has given it up or died. Its answer may be lost.
+/// A bucket of an object store, as far as `ObjectCutsCore` uses one. Each request is performed as a whole, in any order
+/// and at any time, also long after its process has given it up or died. Its answer may be lost.
 ///
 /// Threads: one at a time. Lifetime: the dice must outlive it.
 class Bucket {

@@ -308,7 +308,7 @@ TEST_CASE("The shard that writes the last cut of a wanted step makes the checkpo
 TEST_CASE("The table of a cut may be larger than what is read first") {
   StoredObjects objects;
   OfShard zero{objects, 0, 5}, one{objects, 1, 6};
-  zero.more = one.more = 1000;
+  zero.more = one.more = 3000;
   zero.open();
   one.open();
   zero.save(10);
@@ -382,7 +382,7 @@ TEST_CASE("Of the checkpoints the newest stay; then each shard removes its cuts 
   CHECK(count_of(objects, object_names.cuts_of(20)) == 2);
 }
 
-TEST_CASE("An index of what is gone is removed, and whoever reads passes over it") {
+TEST_CASE("An index of what is gone is removed, and readers pass over it") {
   StoredObjects objects;
   OfShard zero{objects, 0, 5}, one{objects, 1, 6};
   zero.open();

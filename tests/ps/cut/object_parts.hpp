@@ -16,8 +16,8 @@
 /// Objects of small cuts, for tests.
 namespace object_parts {
 
-/// The object of shard `shard`: one element of the variable "v", whose bytes are the first 8 of the object, and the step.
-/// `more`: so many further variables.
+/// The object of shard `shard`: one element of the variable "v", whose bytes are the first 8 of the object, and the
+/// step. `more`: so many further variables.
 inline auto object(std::uint32_t shard, std::uint32_t shards, std::int64_t value, std::int64_t step, int more = 0)
     -> std::vector<std::byte> {
   using distrib::Shape;

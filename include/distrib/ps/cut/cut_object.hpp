@@ -50,8 +50,8 @@ struct CutTail {
 };
 
 /// Returns the object of a cut: the bytes of the data file of shard `shard` of `shards`, the table of its tensors as a
-/// part file has it, and a footer of 24 bytes, little endian: offset of the table (8), its masked CRC-32C (4), zero (4),
-/// magic number (8). The whole cut is in memory once more.
+/// part file has it, and a footer of 24 bytes, little endian: offset of the table (8), its masked CRC-32C (4), zero
+/// (4), magic number (8). The whole cut is in memory once more.
 ///
 /// On failure the result is empty and `error` names the tensor, as with `plan_part`.
 [[nodiscard]] DISTRIB_DECL auto encode_cut_object(const BundlePart& part, std::uint32_t shard, std::uint32_t shards,
@@ -61,13 +61,13 @@ struct CutTail {
 /// object. Fails with `checkpoint_errc::corrupt_data`.
 [[nodiscard]] DISTRIB_DECL auto parse_cut_footer(ByteView end, std::uint64_t object_bytes, Error& error) -> CutTail;
 
-/// Reads the table of a cut of `shards` shards. `end`: the last bytes of the object, at least its table and footer. Fails
-/// as `parse_bundle_index`, or with `checkpoint_errc::corrupt_data` if the table has another sum, is of another number of
-/// shards, or names data that the object does not have.
+/// Reads the table of a cut of `shards` shards. `end`: the last bytes of the object, at least its table and footer.
+/// Fails as `parse_bundle_index`, or with `checkpoint_errc::corrupt_data` if the table has another sum, is of another
+/// number of shards, or names data that the object does not have.
 [[nodiscard]] DISTRIB_DECL auto parse_cut_table(ByteView end, const CutTail& tail, std::uint32_t shard,
                                                 std::uint32_t shards, Error& error) -> BundleIndex;
 
-/// A cut of which a checkpoint is made. A value.
+/// A cut that is part of a checkpoint. A value.
 struct CheckpointCut {
   CutKey key;
   std::uint64_t bytes = 0;  ///< Size of its object.
@@ -76,8 +76,8 @@ struct CheckpointCut {
   [[nodiscard]] auto operator==(const CheckpointCut&) const -> bool = default;
 };
 
-/// Returns the index of a checkpoint: what `merge_parts` returns, and in field 1000 of its header, which TensorFlow passes
-/// over, the names, sizes and sums of its cuts, in the order of the shards. Fails as `merge_parts`.
+/// Returns the index of a checkpoint: what `merge_parts` returns, and in field 1000 of its header, which TensorFlow
+/// passes over, the names, sizes and sums of its cuts, in the order of the shards. Fails as `merge_parts`.
 [[nodiscard]] DISTRIB_DECL auto encode_checkpoint_index(std::span<const CheckpointCut> cuts,
                                                         std::span<const BundleIndex> parts, Error& error)
     -> std::vector<std::byte>;

@@ -56,9 +56,9 @@ namespace detail {
 using CutBases = std::map<ObjectClaim, std::optional<CutKey>>;
 
 /// Returns the cuts from which a shard may continue, the best first; the initial values are no key. A synchronous shard
-/// continues from the newest step, because the values of a step are always the same. An asynchronous shard continues from
-/// the newest cut of the largest claim that has a cut or a base, or else from what that process began with: only there is
-/// all that workers were told.
+/// continues from the newest step, because the values of a step are always the same. An asynchronous shard continues
+/// from the newest cut of the largest claim that has a cut or a base, or else from what that process began with: only
+/// there is all that workers were told.
 [[nodiscard]] DISTRIB_DECL auto order_of_starts(std::vector<CutKey> found, const CutBases& bases, bool synchronous)
     -> std::vector<std::optional<CutKey>>;
 
@@ -69,36 +69,36 @@ struct WholeCheckpoint {
   bool preserved = false;
 };
 
-/// Returns which checkpoints beyond `max_to_keep` are removed, and which are preserved from now on. `whole`: one a step,
-/// steps ascending. The two newest always stay.
+/// What happens to checkpoints beyond `max_to_keep`.
 struct CheckpointsToGo {
   std::set<Step> removed;
-  std::set<Step> preserved;
+  std::set<Step> preserved;  ///< From now on.
 };
+/// Decides about checkpoints beyond `max_to_keep`. `whole`: one a step, steps ascending. The two newest always stay.
 [[nodiscard]] DISTRIB_DECL auto checkpoints_to_go(const std::vector<WholeCheckpoint>& whole, const Retention& retention)
     -> CheckpointsToGo;
 
 }  // namespace detail
 
-/// Decides what one shard writes to and removes from an object store, so that cuts survive whatever happens, also if two
-/// processes take themselves for the shard, requests are performed late, and their answers are lost. Needs no rename, no
-/// lock, no clock and no condition: only a store whose reads and lists see what was written before. The page
+/// Decides what one shard writes to and removes from an object store, so that cuts survive whatever happens, also if
+/// two processes take themselves for the shard, requests are performed late, and their answers are lost. Needs no
+/// rename, no lock, no clock and no condition: only a store whose reads and lists see what was written before. The page
 /// docs/design/object_cuts.md has the rules and why they suffice.
 ///
 /// - Each object is written once, under a name of its own. A cut is one object.
 /// - A process begins with a claim, larger than all claims it finds. It reads cuts after that only.
 /// - A cut is durable (`CutDurable`) when a list of the claims, made after the cut was written, shows no larger claim.
 ///   Otherwise the process has been followed, and must end: `ps_errc::directory_in_use`.
-/// - The index that names a cut of each shard is the checkpoint. Whoever finds all cuts of a wanted step writes it. The
-///   last step is durable after its index only.
+/// - The index that names a cut of each shard is the checkpoint. A process that finds all cuts of a wanted step writes
+///   it. The last step is durable after its index only.
 /// - What is removed is justified by newer cuts that are durable.
 ///
 /// Its events are pieces of work, one at a time, and the answers of the store. Its actions are calls `out(action)`:
-/// `ObjectAction`, of which there is at most one at a time, and whose answer the shell passes to `answered`;
+/// `ObjectAction`, at most one at a time, whose answer the shell passes to `answered`;
 /// `CutDurable`; and `ObjectCutsDone`, the last action of each piece of work. No clock, no I/O, no thread.
 ///
-/// An answer that is lost makes it ask again for the same; when to give up is up to the shell, which then answers with an
-/// error. After a failed `open` only `open` may be called.
+/// An answer that is lost makes it ask again for the same; when to give up is up to the shell, which then answers with
+/// an error. After a failed `open` only `open` may be called.
 ///
 /// Cuts of another number of shards are not read yet: `open` fails with `ps_errc::job_mismatch` if there are only such.
 ///
@@ -121,12 +121,13 @@ class ObjectCutsCore {
   void read(Step step, auto& out) { begin(read_steps(step), out); }
   /// Makes a cut durable. `object`: as `encode_cut_object` returns it.
   void save(Step step, ObjectBytes object, auto& out) { begin(save_steps(step, std::move(object)), out); }
-  /// The protocol needs neither the cut of `step` nor any older one. `unneeded`: see `DropCut`; a job that is replayable
-  /// keeps such a cut until newer ones justify its removal, because another process may have begun with it.
+  /// The protocol needs neither the cut of `step` nor any older one. `unneeded`: see `DropCut`; a job that is
+  /// replayable keeps such a cut until newer ones justify its removal, because another process may have begun with it.
   void drop(Step step, bool unneeded, auto& out) { begin(drop_steps(step, unneeded), out); }
   /// The job is done: removes the cuts that no checkpoint has, if the checkpoint of the last step is there.
   void finish(auto& out) { begin(finish_steps(), out); }
-  /// Looks whether there is a larger claim; then it fails as `save` does. For a shard that has saved nothing for a while.
+  /// Looks whether there is a larger claim; then it fails as `save` does. For a shard that has saved nothing for a
+  /// while.
   void look(auto& out) { begin(look_steps(), out); }
 
   /// Takes the answer of the last `ObjectAction`.
@@ -144,6 +145,10 @@ class ObjectCutsCore {
  private:
   template <class T> using Steps = detail::ObjectSteps<T>;
   using Bytes = std::vector<std::byte>;
+  struct Index {
+    ObjectInfo info;
+    std::vector<CheckpointCut> cuts;  // empty: damaged
+  };
 
   void begin(Steps<bool> work, auto& out) {
     work_ = std::move(work);
@@ -189,7 +194,8 @@ class ObjectCutsCore {
   DISTRIB_DECL auto clear_claims(std::vector<ObjectClaim> claims) -> Steps<bool>;
   DISTRIB_DECL auto abort_uploads() -> Steps<bool>;
 
-  /// Makes the checkpoint of `step` if the cuts of all shards are there; then lets older ones go. Returns why it cannot.
+  /// Makes the checkpoint of `step` if the cuts of all shards are there; then lets older ones go. Returns why it
+  /// cannot.
   DISTRIB_DECL auto merge(Step step) -> Steps<Error>;
   DISTRIB_DECL auto read_table(CutKey key, CheckpointCut& cut, Error& error) -> Steps<std::optional<BundleIndex>>;
   /// Removes checkpoints beyond `max_to_keep`, and indexes that name what is gone.
@@ -201,6 +207,8 @@ class ObjectCutsCore {
 
   [[nodiscard]] auto is_wanted(Step step) const -> bool { return options_.settings.is_users(step, options_.last_step); }
   [[nodiscard]] DISTRIB_DECL auto may_go(const CutKey& key, bool last) const -> bool;
+  [[nodiscard]] DISTRIB_DECL auto has_last_checkpoint() const -> bool;
+  [[nodiscard]] DISTRIB_DECL static auto is_whole(const Index& index, const std::set<CutKey>& there) -> bool;
 
   ObjectCutsOptions options_;
   Check check_;
@@ -211,10 +219,6 @@ class ObjectCutsCore {
   std::map<Step, CutKey> behind_;  // behind which a Restore went back; still there
   Step dropped_ = 0;  // up to here the protocol needs no cut
 
-  struct Index {
-    ObjectInfo info;
-    std::vector<CheckpointCut> cuts;  // empty: damaged
-  };
   std::map<CheckpointKey, Index> indexes_;  // as they were listed last; what one says never changes
 
   std::optional<Step> durable_;

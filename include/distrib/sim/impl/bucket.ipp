@@ -34,7 +34,7 @@ DISTRIB_DECL auto Bucket::perform(std::size_t at) -> std::optional<Performed> {
   const Waiting done = std::move(one);
   waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(at));
   Performed performed{done.request, done.action.kind, done.action.key, {}, false};
-  if (done.upload != 0 && uploads_.erase(done.upload) == 0) {  // aborted: begin again, if anybody still waits
+  if (done.upload != 0 && uploads_.erase(done.upload) == 0) {  // aborted: begin again, if the process still waits
     performed.answer.lost = true;
     return performed;
   }

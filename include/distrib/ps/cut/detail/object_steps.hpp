@@ -43,8 +43,8 @@ struct ObjectRequest {
   auto await_resume() -> ObjectAnswer { return std::exchange(dialogue->answer, {}); }
 };
 
-/// A function that asks an object store one request after the other, as a coroutine that knows no thread and no store. It
-/// begins when it is awaited, or by `start`. Its frame and those of the calls in it end with it.
+/// A function that asks an object store one request after the other, as a coroutine that knows no thread and no store.
+/// It begins when it is awaited, or by `start`. Its frame and those of the calls in it end with it.
 template <class T> class ObjectSteps {
  public:
   struct promise_type {

@@ -102,7 +102,7 @@ DISTRIB_DECL auto ObjectCutsCore::open_steps() -> Steps<bool> {
     throw_error(ps_errc::job_mismatch, names_.cuts() + ": cuts of another number of shards");
   if (!co_await choose_start(std::move(own))) co_return false;
 
-  // Whoever wrote the last cut of a step may have died before it made the index.
+  // The process that wrote the last cut of a step may have died before it made the index.
   for (auto step = std::next(wanted.begin(),
                              static_cast<std::ptrdiff_t>(wanted.size() - std::min<std::size_t>(2, wanted.size())));
        step != wanted.end(); ++step) {
@@ -160,10 +160,7 @@ DISTRIB_DECL auto ObjectCutsCore::drop_steps(Step step, bool unneeded) -> Steps<
 
 DISTRIB_DECL auto ObjectCutsCore::finish_steps() -> Steps<bool> {
   co_await read_indexes();
-  const auto is_last = [this](const auto& index) {
-    return index.first.step == options_.last_step && !index.second.cuts.empty();
-  };
-  if (std::none_of(indexes_.begin(), indexes_.end(), is_last)) co_return true;
+  if (!has_last_checkpoint()) co_return true;
   co_await check_claim();
   co_await sweep(true);
   std::vector<ObjectClaim> claims = co_await list_claims();
@@ -418,14 +415,21 @@ DISTRIB_DECL auto ObjectCutsCore::read_indexes() -> Steps<bool> {
   co_return true;
 }
 
+DISTRIB_DECL auto ObjectCutsCore::has_last_checkpoint() const -> bool {
+  return std::any_of(indexes_.begin(), indexes_.end(), [this](const auto& index) {
+    return index.first.step == options_.last_step && !index.second.cuts.empty();
+  });
+}
+
+DISTRIB_DECL auto ObjectCutsCore::is_whole(const Index& index, const std::set<CutKey>& there) -> bool {
+  return !index.cuts.empty() && std::all_of(index.cuts.begin(), index.cuts.end(),
+                                            [&there](const CheckpointCut& cut) { return there.contains(cut.key); });
+}
+
 DISTRIB_DECL auto ObjectCutsCore::settle() -> Steps<bool> {
   co_await read_indexes();
   const std::vector<CutKey> listed = co_await list_cuts(names_.cuts());
   const std::set<CutKey> there{listed.begin(), listed.end()};
-  const auto is_whole = [&there](const Index& index) {
-    return !index.cuts.empty() && std::all_of(index.cuts.begin(), index.cuts.end(),
-                                              [&there](const CheckpointCut& cut) { return there.contains(cut.key); });
-  };
   std::set<Step> preserved;
   if (options_.settings.retention.keep_checkpoint_every_n_hours > 0) {
     ObjectAction action = ObjectAction::list(names_.all_preserved());
@@ -435,14 +439,14 @@ DISTRIB_DECL auto ObjectCutsCore::settle() -> Steps<bool> {
   }
   std::vector<detail::WholeCheckpoint> whole;  // the map is sorted by step
   for (const auto& [key, index] : indexes_)
-    if (is_whole(index) && (whole.empty() || whole.back().step != key.step))
+    if (is_whole(index, there) && (whole.empty() || whole.back().step != key.step))
       whole.push_back({key.step, index.info.modified_seconds, preserved.contains(key.step)});
   if (whole.empty()) co_return true;
   const detail::CheckpointsToGo go = detail::checkpoints_to_go(whole, options_.settings.retention);
   for (const Step step : go.preserved) co_await put(names_.preserved(step), {});
   std::vector<CheckpointKey> gone;
   for (const auto& [key, index] : indexes_)
-    if (go.removed.contains(key.step) || (key.step < whole.back().step && !is_whole(index))) gone.push_back(key);
+    if (go.removed.contains(key.step) || (key.step < whole.back().step && !is_whole(index, there))) gone.push_back(key);
   for (const CheckpointKey& key : gone) {
     co_await remove(names_.checkpoint(key));
     indexes_.erase(key);
