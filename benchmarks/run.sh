@@ -15,6 +15,7 @@
 #   main-job-tls  the main job over mutual TLS, compared with the plain one
 #   parameters pushes and pulls of dense values and of rows of a table, compared with gRPC, and with ps-lite if PS_LITE
 #              names a checkout of it; tables in one process, compared with maps and locks; and kernels
+#   products   matrix products, compared with OpenBLAS
 #   records    reading, writing, parsing, shuffling and compressing records, compared with memory, protobuf and zlib
 #   rpc        calls, compared with Asio, epoll and gRPC: latency, rate, CPU, memory, allocations, cost of compiling; and
 #              over TLS
@@ -30,21 +31,21 @@
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,29s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,30s/^# //p' benchmarks/run.sh)
 
 names=() build=build/benchmarks compiled=OFF
 for name in "$@"; do
   case $name in
     --compiled) build=build/benchmarks_compiled compiled=ON ;;
     cuts | evaluator | files | guarantees | kernels | main-job | main-job-tensorflow | main-job-tls | parameters | \
-      records | records-tensorflow | rpc | rpc-abuse | torch)
+      products | records | records-tensorflow | rpc | rpc-abuse | torch)
       names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
     *) echo "error: no benchmark '$name'" >&2; echo "$usage" >&2; exit 64 ;;
   esac
 done
 if [ ${#names[@]} -eq 0 ]; then
-  names=(cuts evaluator files kernels main-job main-job-tls parameters records rpc rpc-abuse)
+  names=(cuts evaluator files kernels main-job main-job-tls parameters products records rpc rpc-abuse)
   [ $compiled = ON ] || names+=(guarantees)
 fi
 if [ $compiled = ON ]; then
@@ -74,6 +75,7 @@ for name in "${names[@]}"; do
       ensure_packages grpc ${PS_LITE:+ps_lite}
       targets+=(distrib_parameters_benchmarks benchmark_ps_embedding_table_benchmark benchmark_ps_owners_benchmark)
       ;;
+    products) targets+=(benchmark_products_matmul_benchmark) ;;
     rpc) ensure_packages grpc; targets+=(distrib_rpc_benchmarks) ;;
     rpc-abuse) targets+=(distrib_rpc_benchmarks) ;;
     torch)
@@ -119,6 +121,7 @@ measure() {  # NAME
     files) python3 -B benchmarks/files.py $build ;;
     guarantees) convert && python3 -B benchmarks/guarantees.py $build $records ;;
     kernels) python3 -B benchmarks/kernels.py $build ;;
+    products) python3 -B benchmarks/products.py $build ;;
     records) python3 -B benchmarks/records.py $build ;;
     records-tensorflow)
       convert && "$tensorflow_python" -B benchmarks/records_tensorflow.py $build $records ;;

@@ -137,7 +137,7 @@ DISTRIB_DECL void multiply(const Product& x, MatmulKernel kernel) {
   // The bits are the same, so each shape takes what is faster.
   if (kernel == MatmulKernel::avx512 && x.columns > 1 && x.columns <= 12 && x.a_row != 1) kernel = MatmulKernel::avx2;
   const Extent lanes = matmul_lanes(kernel);
-  const bool narrow = lanes > 1 && x.columns < lanes && x.columns < x.rows && (x.a_row == 1 || x.columns == 1);
+  const bool narrow = lanes > 1 && x.columns < lanes && x.columns < x.rows && x.a_row == 1;
   if (!narrow) return multiply_columns(x, kernel, scratch);
   // Few columns: vectors over the rows. c^T = b^T a^T; factors of a product may change places.
   thread_local std::vector<float> turned;  // c^T
