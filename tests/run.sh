@@ -16,7 +16,8 @@
 #                               tests/mutations.py names the options
 #        tests/run.sh packages  all ways to consume the library, our guide typed on a bare Debian, clang, Conan (from PyPI),
 #                               newer Debians, aarch64, older processors; as root
-#        tests/run.sh packages aarch64   of these only aarch64: tests of all rooms, and jobs of processes, under qemu
+#        tests/run.sh packages aarch64 [KIND...]   of these only aarch64, under qemu: tests of all rooms, jobs of processes, or
+#                               what is named: values, bits, pages, rooms, job (tests/consumer/aarch64.sh says what they are)
 #        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark, Hadoop and SeaweedFS (from
 #                               PyPI and Maven, in a cache directory), or those of tests/interop whose names begin so; torch
 #                               (PyTorch, 6 GB) only if it is named
@@ -295,12 +296,13 @@ case ${1:-} in
     part "mutations" mutations "${@:2}"
     ;;
   packages)
-    case ${2:-} in '' | aarch64) ;; *) echo "error: packages takes aarch64 or nothing, not '$2'" >&2; exit 64 ;; esac
-    ensure_packages build tests clang packages
-    [ -n "${2:-}" ] || packages
-    for kind in values bits pages rooms job; do
-      part "aarch64: $kind" counted "aarch64: $kind" tests/consumer/aarch64.sh $kind
-    done
+    kinds=(values bits pages rooms job)
+    case ${2:-} in
+      '') ensure_packages build tests clang packages; packages ;;
+      aarch64) ensure_packages build tests clang aarch64; [ $# -eq 2 ] || kinds=("${@:3}") ;;
+      *) echo "error: packages takes aarch64 or nothing, not '$2'" >&2; exit 64 ;;
+    esac
+    for kind in "${kinds[@]}"; do part "aarch64: $kind" counted "aarch64: $kind" tests/consumer/aarch64.sh "$kind"; done
     ;;
   interop)
     scripts=()
@@ -335,7 +337,7 @@ case ${1:-} in
     for script in "${scripts[@]}"; do part "$script" engine "$script"; done
     ;;
   *)
-    sed -n '3,30s/^# //p' "$0" >&2
+    sed -n '3,31s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

@@ -50,7 +50,9 @@ for cxx in "$@"; do
   [ ! -d "$cxx" ] || continue
   machine=$("$cxx" -dumpmachine)
   processor=${machine%%-*} objdump=objdump emulator=
-  if [ "$processor" != "$(uname -m)" ]; then objdump=$machine-objdump emulator="qemu-$processor -L /usr/$machine"; fi
+  if [ "$processor" != "$(uname -m)" ]; then
+    objdump=$processor-linux-gnu-objdump emulator="qemu-$processor -L /usr/$processor-linux-gnu"
+  fi
   check yes "$cxx" -O0
   check yes "$cxx" -O2
   case $processor in

@@ -129,7 +129,8 @@ TEST_CASE("KeyIndex: grows by segments, through every size, and never moves more
   CHECK(index.size() == 1'000'000);
   CHECK(index.segments() == 128);
   CHECK(index.most_moved() <= 1 << 14);
-  CHECK(most_bytes < 34);
+  // A small index has a mapping of its own for each segment of 16 KiB.
+  CHECK(most_bytes < (distrib::detail::system_page_bytes() <= std::size_t{16} << 10 ? 34 : 68));
   CHECK(index.bytes() == budget.used_bytes());
   bool is_right = true;
   for (std::uint32_t n = 0; n < keys.size(); ++n) is_right = is_right && find(index, keys[n])->row() == n;
