@@ -2,10 +2,13 @@
 #include <distrib/data/batches_ahead.hpp>
 
 #include "support/catch.hpp"
+#include "support/sanitizers.hpp"
 #include "support/temp_directory.hpp"
 
 #include <distrib/data/batch_reader.hpp>
 #include <distrib/data/remote_tfrecords.hpp>
+#include <distrib/record/index_object.hpp>
+#include <distrib/record/record_index.hpp>
 
 #include "data/ranged_files.hpp"
 
@@ -25,6 +28,7 @@ struct AwayItem {
 };
 
 constexpr std::int64_t away_records = 600;
+constexpr bool away_sanitized = DISTRIB_TEST_ADDRESS_SANITIZER != 0 || DISTRIB_TEST_THREAD_SANITIZER != 0;
 
 /// Three files with records of different sizes: some are longer than a piece.
 auto away_files(distrib::IoPool* pool = nullptr) -> ranged::Files {
@@ -65,9 +69,12 @@ auto written(const ranged::Files& files, const support::TempDirectory& to) -> st
   return paths;
 }
 
-}  // namespace
+} // namespace
 
-TEST_CASE("remote records: the batches of local files, in any order, with any pool and any cache", "[data]") {
+TEST_CASE(
+    "remote records: the batches of local files, in any order, with any "
+    "pool and any cache",
+    "[data]") {
   const support::TempDirectory temp;
   distrib::IoPool pool{3};
   const auto local = with_schema(tfrecords(written(away_files(), temp)));
@@ -111,7 +118,7 @@ TEST_CASE("remote records: batches in any order of calls, from several threads",
   there.expect(3, 4, 1);
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
-  for (std::uint64_t who = 0; who < 4; ++who)  // two of them ask for what was not announced
+  for (std::uint64_t who = 0; who < 4; ++who) // two of them ask for what was not announced
     threads.emplace_back([&, who] {
       for (std::uint64_t step = 0; step < 60; ++step) wrong += same(step * 4 + who) ? 0 : 1;
     });
@@ -119,19 +126,22 @@ TEST_CASE("remote records: batches in any order of calls, from several threads",
   CHECK(wrong == 0);
 }
 
-TEST_CASE("remote records: few requests for records one behind the other, few bytes for records far apart", "[data]") {
+TEST_CASE(
+    "remote records: few requests for records one behind the other, few "
+    "bytes for records far apart",
+    "[data]") {
   ranged::Files files;
   files.server->files["f"] = ranged::examples(0, 4000, 100);
   files.piece_bytes = 64 << 10;
   const std::size_t size = files.server->files["f"].size();
   const std::size_t pieces = size / files.piece_bytes + 1;
   const auto source = with_schema(tfrecords(files)).batch(10).open();
-  CHECK(files.server->requests() == pieces);  // to find the records
+  CHECK(files.server->requests() == pieces); // to find the records
   files.server->forget();
   sum_of(source, 400);
-  CHECK(files.server->requests() <= pieces + 4);  // 10 records of a batch are not a request
+  CHECK(files.server->requests() <= pieces + 4); // 10 records of a batch are not a request
   CHECK(files.server->bytes() >= size);
-  CHECK(files.server->bytes() <= size + 3 * files.piece_bytes);  // some batches of the next pass
+  CHECK(files.server->bytes() <= size + 3 * files.piece_bytes); // some batches of the next pass
   // Each of two workers asks for its own half alone, up to what lies between.
   files.server->forget();
   distrib::BatchReader reader{source, {.index = 1, .count = 2}};
@@ -173,10 +183,10 @@ TEST_CASE("remote records: from the second epoch on the cache has everything", "
   const auto source = data.open();
   const std::uint64_t epoch = away_records / 20;
   sum_of(source, epoch);
-  CHECK(files.server->bytes() == size);  // each byte once
+  CHECK(files.server->bytes() == size); // each byte once
   files.server->forget();
   sum_of(source, 3 * epoch);
-  const auto again = data.open();  // as another run would
+  const auto again = data.open(); // as another run would
   sum_of(again, epoch);
   CHECK(files.server->requests() == 0);
 }
@@ -196,7 +206,7 @@ TEST_CASE("remote records: what fails is named, and may work at the next call", 
     CHECK(batch.size() == 10);
   }
   CHECK(failures >= 1);
-  source.fill(60, batch, error);  // of the next pass
+  source.fill(60, batch, error); // of the next pass
   CHECK_FALSE(error);
 
   const auto replaced = with_schema(tfrecords(files)).batch(10).open();
@@ -220,4 +230,109 @@ TEST_CASE("remote records: compressed and damaged files are read into memory", "
   CHECK(source.records() == away_records - 1);
   CHECK_FALSE(with_schema(tfrecords(files)).ignore_errors(1).batch(1).max_inflated_bytes(100).open(error));
   CHECK(error.code == distrib::data_errc::inflated_too_large);
+}
+
+TEST_CASE("remote records: opened by the index beside a file, shuffled by blocks", "[data]") {
+  const support::TempDirectory temp;
+  ranged::Files files;
+  files.piece_bytes = 64 << 10;
+  files.server->files["f"] = ranged::examples(0, 4000, 100);
+  const std::size_t size = files.server->files["f"].size();
+  const auto local = with_schema(tfrecords(written(files, temp)));
+  const distrib::RecordIndex index{(temp / "f").string()};
+  const auto bytes = distrib::encode_index_object("\"1\"", index.offsets());
+  struct WithIndex : ranged::Files {
+    auto find(Error&) const -> std::vector<std::string> { return {"f"}; }
+  };
+  const WithIndex there{files};
+  there.server->files[".f.index"] = std::string{distrib::as_text(bytes)};
+  const auto by_blocks = [](const auto& data) { return data.shuffle(9, distrib::Blocks{100, 4}).batch(16).open(); };
+  const auto source = by_blocks(with_schema(tfrecords(there)));
+  CHECK(there.server->requests() == 0);
+  CHECK(source.describe() == by_blocks(local).describe());
+  CHECK(sum_of(source, 250) == sum_of(by_blocks(local), 250));
+  CHECK(there.server->requests() < 200); // not one for each of 4000 records
+  CHECK(there.server->bytes() < 3 * size);
+}
+
+namespace {
+
+/// A file of equal records that takes no memory, as large as it may be.
+struct LargeFiles {
+  std::string frame = ranged::examples(0, 1, 64 << 10);
+  std::uint64_t count = 0;
+  distrib::IoPool* pool = nullptr;
+
+  auto name() const -> std::string { return "large"; }
+  auto find(Error&) const -> std::vector<std::string> { return {"large"}; }
+  auto open(const std::string&) const -> ranged::WholeFile { return {}; }
+  auto ranged(const std::string&, Error& error) const -> std::optional<distrib::RangedFile> {
+    error = {};
+    distrib::RangedFile file;
+    file.bytes = frame.size() * count;
+    file.version = "\"large\"";
+    file.piece_bytes = 1 << 20;
+    file.pieces_ahead = 8;
+    file.read = [from = frame](std::uint64_t first, std::span<std::byte> to, const std::atomic<bool>&, Error& failed) {
+      failed = {};
+      for (std::size_t at = 0; at < to.size();) {
+        const auto skipped = static_cast<std::size_t>((first + at) % from.size());
+        const std::size_t bytes = std::min(to.size() - at, from.size() - skipped);
+        std::memcpy(to.data() + at, from.data() + skipped, bytes);
+        at += bytes;
+      }
+    };
+    if (pool != nullptr)
+      file.post = [to = pool](std::function<void()> job) { asio::post(to->executor(), std::move(job)); };
+    return file;
+  }
+};
+
+/// Returns the anonymous memory of this process, in bytes.
+auto anonymous_bytes() -> std::uint64_t {
+  std::ifstream status{"/proc/self/status"};
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("RssAnon:")) return std::stoull(line.substr(8)) << 10;
+  return 0;
+}
+
+} // namespace
+
+TEST_CASE("remote records: the memory of the process does not grow with the data", "[data]") {
+  const support::TempDirectory temp;
+  distrib::IoPool pool{2};
+  LargeFiles files;
+  files.pool = &pool;
+  files.count = away_sanitized ? 200 : 4000; // 260 MB
+  for (const bool cached : {false, true}) {
+    const std::uint64_t before = anonymous_bytes();
+    const auto data = with_schema(tfrecords(files)).shuffle(3).batch(32);
+    const auto source = (cached ? data.cache(temp.path().string(), 32 << 20) : data).open();
+    CHECK(source.records() == files.count);
+    distrib::BatchReader reader{source, pool, 2};
+    std::uint64_t most = 0;
+    for (int b = 0; b < (cached ? 4 : 100); ++b) {
+      REQUIRE(reader.next() != nullptr);
+      most = std::max(most, anonymous_bytes());
+    }
+    if (!away_sanitized && before != 0) CHECK(most < before + (128 << 20));
+  }
+}
+
+TEST_CASE("remote records: many files are opened at once, and the first that fails is reported", "[data]") {
+  distrib::IoPool pool{4};
+  ranged::Files files;
+  files.pool = &pool;
+  for (int i = 0; i < 40; ++i)
+    files.server->files["f" + std::to_string(100 + i)] = ranged::examples(i * 10, i * 10 + 10);
+  const auto source = with_schema(tfrecords(files)).batch(400).open();
+  distrib::Batch<AwayItem> batch;
+  source.fill(0, batch);
+  for (std::int64_t i = 0; i < 400; ++i) CHECK(batch[static_cast<std::size_t>(i)].id == i);
+  for (const char* const damaged : {"f110", "f123"}) files.server->files[damaged][20] ^= 1;
+  for (int round = 0; round < 20; ++round) {
+    Error error;
+    CHECK_FALSE(with_schema(tfrecords(files)).batch(1).open(error));
+    CHECK_THAT(error.where, ContainsSubstring("f110: record 0"));
+  }
 }

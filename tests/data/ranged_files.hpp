@@ -71,7 +71,10 @@ struct Files {
     for (const auto& [name, bytes] : server->files) names.push_back(name);
     return names;
   }
-  auto open(const std::string& name) const -> WholeFile { return {server->files.at(name)}; }
+  auto open(const std::string& name) const -> WholeFile {
+    const auto found = server->files.find(name);
+    return {found == server->files.end() ? std::string{} : found->second};
+  }
   auto ranged(const std::string& name, distrib::Error& error) const -> std::optional<distrib::RangedFile> {
     error = {};
     if (!server->files.contains(name)) {

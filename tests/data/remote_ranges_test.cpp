@@ -8,6 +8,11 @@
 #include <distrib/net/io_pool.hpp>
 #include <distrib/record/error.hpp>
 
+#include <atomic>
+#include <functional>
+#include <stdexcept>
+#include <vector>
+
 #include "data/ranged_files.hpp"
 
 using distrib::as_text;
@@ -147,4 +152,21 @@ TEST_CASE("index_remote: the cache keeps it, for this content alone", "[data]") 
     CHECK(index() == offsets);
     CHECK(files.server->requests() > 0);
   }
+}
+
+TEST_CASE("share_out: every number once, with helpers and without; throws what a call threw", "[data]") {
+  distrib::IoPool pool{3};
+  for (const bool helped : {false, true})
+    for (const std::size_t count : {0U, 1U, 2U, 100U}) {
+      std::function<void(std::function<void()>)> post;
+      if (helped) post = [&](std::function<void()> job) { asio::post(pool.executor(), std::move(job)); };
+      std::vector<std::atomic<int>> calls(count);
+      distrib::detail::share_out(post, 3, count, [&](std::size_t i) { ++calls[i]; });
+      for (const auto& each : calls) CHECK(each == 1);
+      if (count == 0) continue;
+      const auto fails = [&](std::size_t i) {
+        if (i == count / 2) throw std::runtime_error{"this one"};
+      };
+      CHECK_THROWS_WITH(distrib::detail::share_out(post, 3, count, fails), "this one");
+    }
 }

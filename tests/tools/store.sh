@@ -46,6 +46,8 @@ records 0 count "$url/packed/*"; says $'200\ttotal'
 records 1 salvage -d "$url/saved" "$fixtures"/bad_data_crc.tfrecord
 records 0 count "$url/saved/bad_data_crc.tfrecord"
 records 0 split --parts 3 -o "$url/parts/p" "$fixtures"/lines-0.tfrecord; records 0 count "$url/parts/*"; says $'100\ttotal'
+records 0 index "$url/parts/*"; says '.p-00000-of-00003.index: '; records 0 count "$url/parts/*"; says $'100\ttotal'
+records 64 index --dali "$url/parts/*"; says 'copy it here first' err
 records 74 merge "$fixtures"/lines-0.tfrecord -o "http://127.0.0.1:1/x?sig=SECRET"; says 'can only be read' err
 records 66 merge "$fixtures"/lines-0.tfrecord -o "${url%bucket}other/x"
 run 0 store check --read-only "$url"

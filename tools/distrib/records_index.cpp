@@ -44,12 +44,29 @@ auto outputs_are_free(const RecordsOptions& options, std::size_t files, Report& 
   return true;
 }
 
+/// Writes the index of a file that is not on this machine.
+void index_remote(const std::string& file, const RecordsOptions& options, Report& report, Progress& progress) {
+  const std::string shown = distrib::detail::shown_name(file);
+  progress.begin(shown);
+  distrib::Error error;
+  const RemoteIndex made = write_remote_index(file, options, error);
+  progress.clear();
+  if (error) return tell_failure(report, error);
+  const std::string name = distrib::detail::shown_name(made.name);
+  report.line(options.json ? JsonLine{}.add("file", shown).add("records", made.records).add("index", name).text()
+                           : name + ": " + std::to_string(made.records) + " records");
+}
+
 }  // namespace
 
 auto records_index(const RecordsOptions& options) -> int {
   Report report{options.json};
   Progress progress{1};
   for (const std::string& file : files_of(options, report)) try {
+      if (is_remote(file) && !options.dali && !file.starts_with("http")) {
+        index_remote(file, options, report, progress);
+        continue;
+      }
       if (!is_here(file, report)) continue;
       progress.begin(file);
       const std::string path = options.dali ? file + ".idx" : distrib::index_file_path(file);

@@ -6,8 +6,11 @@
 
 #ifdef DISTRIB_TOOLS_HTTP
 #include <distrib/core/files.hpp>
+#include <distrib/data/remote_ranges.hpp>
+#include <distrib/data/url_files.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/record/any_byte_source.hpp>
+#include <distrib/record/index_object.hpp>
 #include <distrib/record/sink_record_writer.hpp>
 #include <distrib/remote/http_file.hpp>
 #include <distrib/remote/s3/s3_client.hpp>
@@ -139,6 +142,32 @@ auto make_remote_output(const std::string& url, const RecordsOptions& options,
   return std::make_unique<OutputTo<distrib::WebHdfsWriter>>(std::move(sink), url, writing);
 }
 
+auto write_remote_index(const std::string& url, const RecordsOptions& options, distrib::Error& error) -> RemoteIndex {
+  RemoteIndex made{distrib::index_object_name(url)};
+  error = {};
+  if (is_http(url)) refuse_http(url, error);
+  distrib::UrlOptions reading;
+  if (!error && !is_in_object_store(url)) reading.webhdfs = webhdfs_options(options, error);
+  if (error) return made;
+  reading.pool = &pool();
+  auto file = distrib::files_at({}, reading).ranged(url, error);
+  if (error) return made;
+  const std::string version = file->version;
+  distrib::detail::RemoteReads reads{nullptr};
+  const std::size_t number = reads.add(std::move(*file), url);
+  const auto offsets = distrib::detail::index_remote(reads, number, url, error);
+  if (error) return made;
+  made.records = offsets.size() - 1;
+  const auto bytes = distrib::encode_index_object(version, offsets);
+  const auto write = [&](auto sink) {
+    sink.write(bytes, error);
+    sink.close(error);
+  };
+  if (is_in_object_store(url)) write(distrib::S3Writer{made.name, {.pool = &pool()}});
+  else write(distrib::WebHdfsWriter{made.name, reading.webhdfs});
+  return made;
+}
+
 auto remote_exists(const std::string& url, const RecordsOptions& options, distrib::Error& error) -> bool {
   error = {};
   if (is_http(url)) refuse_http(url, error);
@@ -189,6 +218,11 @@ auto make_remote_output(const std::string& url, const RecordsOptions&, const dis
   distrib::Error error;
   static_cast<void>(NotBuilt{url}.read({}, error));
   throw distrib::ThrownError{error};
+}
+
+auto write_remote_index(const std::string& url, const RecordsOptions&, distrib::Error& error) -> RemoteIndex {
+  static_cast<void>(NotBuilt{url}.read({}, error));
+  return {};
 }
 
 auto remote_exists(const std::string& url, const RecordsOptions&, distrib::Error& error) -> bool {

@@ -8,6 +8,7 @@
 #include <distrib/record/byte_source.hpp>
 #include <distrib/record/record_writer.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +38,17 @@ class RemoteOutput {
 /// Returns a writer for the file of this URL. Throws if that cannot be written, also for http and https.
 [[nodiscard]] auto make_remote_output(const std::string& url, const RecordsOptions& options,
                                       const distrib::RecordWriterOptions& writing) -> std::unique_ptr<RemoteOutput>;
+
+/// What `write_remote_index` has written.
+struct RemoteIndex {
+  std::string name;
+  std::size_t records = 0;
+};
+
+/// Reads a file in an object store or in HDFS once, and writes its index beside it. On failure sets `error`, also for
+/// http and https, whose files can only be read.
+[[nodiscard]] auto write_remote_index(const std::string& url, const RecordsOptions& options, distrib::Error& error)
+    -> RemoteIndex;
 
 /// True if there is a file with this URL. On failure sets `error`.
 [[nodiscard]] auto remote_exists(const std::string& url, const RecordsOptions& options, distrib::Error& error) -> bool;

@@ -24,8 +24,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -131,14 +133,36 @@ template <Inflates I> class BasicRecordFiles {
     firsts_.push_back(0);
     std::uint64_t room = options.max_inflated_bytes;
     open_cache(options, remote, error);
-    for (const std::string& path : paths) {
-      if (error) return;
+    std::vector<OpenedAway> away = open_away(paths, options, remote, error);
+    for (std::size_t i = 0; i < paths.size() && !error; ++i) {
+      const std::string& path = paths[i];
       OpenRemote whole = remote.whole;
-      if (!whole || remote.ranged) {
-        if (add_plain(path, remote, whole, error)) continue;
-        if (error.code != record_errc::compressed && !(options.salvage && error.code == failure::corrupt)) return;
-        error = {};
+      if (!away.empty() && away[i].number) {
+        whole = [reads = remote_.get(), number = *away[i].number](const std::string&) {
+          return AnyByteSource{detail::RemoteBytes{*reads, number}};
+        };
+        error = std::move(away[i].error);
+        if (!error && away[i].offsets.empty())  // it was left out because another one failed, which comes later
+          away[i].offsets = detail::index_remote(*remote_, *away[i].number, path, error, remote.whole);
+        if (!error) {
+          const std::size_t records = away[i].offsets.size() - 1;
+          add({detail::shown_name(path), Away{*away[i].number, std::move(away[i].offsets)}}, records);
+          continue;
+        }
+      } else if (!away.empty() || !whole) {
+        whole = {};  // it is on this machine, or could not be opened
+        if (!away.empty()) error = std::move(away[i].error);
+        if (error) return;
+        RecordIndex index = open_index(path, {}, error);
+        if (!error) {
+          const std::size_t records = index.size();
+          add({path, std::move(index)}, records);
+          continue;
+        }
       }
+      if (error && error.code != record_errc::compressed && !(options.salvage && error.code == failure::corrupt))
+        return;
+      error = {};
       Inflated inflated{path, room, options.salvage, lost_, error, whole};
       if (error) return;
       room -= inflated.bytes();
@@ -235,6 +259,13 @@ template <Inflates I> class BasicRecordFiles {
     std::variant<RecordIndex, Inflated, Away> records;
   };
 
+  /// A remote file whose records were found, or why not.
+  struct OpenedAway {
+    std::optional<std::size_t> number;  // in remote_; empty: it is on this machine, or could not be opened
+    std::vector<std::uint64_t> offsets;
+    Error error;
+  };
+
   void open_cache(const RecordFilesOptions& options, const RemoteOpening& remote, Error& error) {
     error = {};
     if (!remote.ranged) return;
@@ -244,30 +275,36 @@ template <Inflates I> class BasicRecordFiles {
     remote_ = std::make_unique<detail::RemoteReads>(std::move(cache));
   }
 
-  /// Adds a file that is not compressed and not damaged, on this machine or elsewhere. Otherwise returns false and sets
-  /// `error`; `whole` then reads the file from its beginning, and is empty if the file is on this machine.
-  auto add_plain(const std::string& path, const RemoteOpening& remote, OpenRemote& whole, Error& error) -> bool {
-    if (remote.ranged) {
-      std::optional<RangedFile> ranged = remote.ranged(path, error);
-      if (error) return false;
-      if (ranged) {
-        const std::size_t number = remote_->add(std::move(*ranged), path);
-        whole = [reads = remote_.get(), number](const std::string&) {
-          return AnyByteSource{detail::RemoteBytes{*reads, number}};
-        };
-        std::vector<std::uint64_t> offsets = detail::index_remote(*remote_, number, path, error);
-        if (error) return false;
-        const std::size_t records = offsets.size() - 1;
-        add({detail::shown_name(path), Away{number, std::move(offsets)}}, records);
-        return true;
-      }
-      whole = {};
-    }
-    RecordIndex index = open_index(path, {}, error);
-    if (error) return false;
-    const std::size_t records = index.size();
-    add({path, std::move(index)}, records);
-    return true;
+  /// Opens the remote files and finds their records, several files at once. Returns nothing if no file can be read at any
+  /// place. Files behind one that fails for good may be left out.
+  auto open_away(std::span<const std::string> paths, const RecordFilesOptions& options, const RemoteOpening& remote,
+                 Error& error) -> std::vector<OpenedAway> {
+    std::vector<OpenedAway> opened(remote.ranged && !error ? paths.size() : 0);
+    if (opened.empty()) return opened;
+    std::vector<std::optional<RangedFile>> files(paths.size());
+    std::atomic<bool> failed = false;
+    const auto open = [&](std::size_t i) {
+      files[i] = remote.ranged(paths[i], opened[i].error);
+      if (opened[i].error) failed = true;
+    };
+    open(0);  // it says how to ask for the others
+    std::function<void(std::function<void()>)> post;
+    std::size_t at_once = 1;
+    if (files[0]) post = files[0]->post;
+    if (files[0]) at_once = std::clamp<std::size_t>(files[0]->pieces_ahead, 1, most_at_once);
+    detail::share_out(post, at_once - 1, paths.size() - 1, [&](std::size_t i) { open(i + 1); });
+    for (std::size_t i = 0; i < paths.size(); ++i)
+      if (files[i]) opened[i].number = remote_->add(std::move(*files[i]), paths[i]);
+    const std::size_t ahead = files[0] ? std::max<std::size_t>(files[0]->pieces_ahead / at_once, 1) : 1;
+    detail::share_out(post, at_once - 1, paths.size(), [&](std::size_t i) {
+      if (!opened[i].number || failed) return;
+      opened[i].offsets = detail::index_remote(*remote_, *opened[i].number, paths[i], opened[i].error, remote.whole,
+                                               paths.size() < at_once ? static_cast<std::size_t>(-1) : ahead);
+      const Error& why = opened[i].error;
+      if (why && why.code != record_errc::compressed && !(options.salvage && why.code == failure::corrupt))
+        failed = true;
+    });
+    return opened;
   }
 
   void add(File file, std::uint64_t records) {
@@ -284,6 +321,8 @@ template <Inflates I> class BasicRecordFiles {
   static auto offset(const File& file, std::size_t record) -> std::uint64_t {
     return std::visit([record](const auto& records) { return records.offset(record); }, file.records);
   }
+
+  static constexpr std::size_t most_at_once = 8;  // remote files that are opened
 
   std::unique_ptr<detail::RemoteReads> remote_;  // null: all files are here, or in memory
   std::vector<File> files_;

@@ -6,6 +6,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/data/piece_cache.hpp>
 #include <distrib/data/range_plan.hpp>
+#include <distrib/record/any_byte_source.hpp>
 #include <distrib/record/ranged_file.hpp>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -145,25 +147,36 @@ class RemoteReads {
 /// Threads: one at a time. `reads` must outlive it.
 class RemoteBytes {
  public:
-  RemoteBytes(const RemoteReads& reads, std::size_t file) : reads_{&reads}, file_{file} {}
+  /// `most_ahead`: most pieces that are fetched at once; `RangedFile::pieces_ahead` if that is less.
+  RemoteBytes(const RemoteReads& reads, std::size_t file, std::size_t most_ahead = static_cast<std::size_t>(-1))
+      : reads_{&reads}, file_{file}, most_ahead_{most_ahead} {}
 
   [[nodiscard]] DISTRIB_DECL auto read(std::span<std::byte> to, Error& error) -> std::size_t;
 
  private:
   const RemoteReads* reads_;
   std::size_t file_;
+  std::size_t most_ahead_;
   std::uint64_t at_ = 0;  // offset of the next byte
   std::uint64_t asked_ = 0;  // pieces that were asked for
   std::deque<std::shared_ptr<RemoteRange>> ahead_;  // the first has the next byte
 };
 
+/// Calls `job(i)` for each `i` below `count`: on this thread, and on up to `helpers` threads that `post` lends, if it is
+/// not empty. Returns when all calls have ended, and throws the first exception of a call.
+DISTRIB_DECL void share_out(const std::function<void(std::function<void()>)>& post, std::size_t helpers,
+                            std::size_t count, const std::function<void(std::size_t)>& job);
+
 /// Finds the records of a remote file: returns where each begins, and where the last one ends. Takes the list from the
-/// cache if it has one; otherwise reads the file once and verifies it, and keeps the list in the cache.
+/// cache if it has one; else from the index beside the file (`record/index_object.hpp`), which `open` opens; otherwise
+/// reads the file once and verifies it. Keeps the list in the cache. `most_ahead`: as for `RemoteBytes`.
 ///
 /// Errors: sets `error` to `record_errc::compressed`, to another `record_errc` with file, record and offset, or to what
 /// reading reports.
 [[nodiscard]] DISTRIB_DECL auto index_remote(const RemoteReads& reads, std::size_t file, const std::string& name,
-                                             Error& error) -> std::vector<std::uint64_t>;
+                                             Error& error, const OpenRemote& open = {},
+                                             std::size_t most_ahead = static_cast<std::size_t>(-1))
+    -> std::vector<std::uint64_t>;
 
 }  // namespace detail
 }  // namespace v0

@@ -9,6 +9,7 @@
 #include <distrib/record/compression.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/frame.hpp>
+#include <distrib/record/index_object.hpp>
 #include <distrib/record/record_reader.hpp>
 
 #include <unistd.h>
@@ -151,7 +152,7 @@ DISTRIB_DECL auto RemoteBytes::read(std::span<std::byte> to, Error& error) -> st
   const RangedFile& file = reads_->file(file_);
   if (at_ == file.bytes || to.empty()) return 0;
   const std::uint64_t pieces = (file.bytes - 1) / file.piece_bytes + 1;
-  const std::uint64_t ahead = file.post ? std::max<std::size_t>(file.pieces_ahead, 1) : 1;
+  const std::uint64_t ahead = file.post ? std::max<std::size_t>(std::min(file.pieces_ahead, most_ahead_), 1) : 1;
   while (ahead_.size() < ahead && asked_ != pieces) {
     ahead_.push_back(reads_->piece(file_, asked_++));
     reads_->want_ahead(ahead_.back());
@@ -169,6 +170,37 @@ DISTRIB_DECL auto RemoteBytes::read(std::span<std::byte> to, Error& error) -> st
   return count;
 }
 
+DISTRIB_DECL void share_out(const std::function<void(std::function<void()>)>& post, std::size_t helpers,
+                            std::size_t count, const std::function<void(std::size_t)>& job) {
+  struct Shared {
+    std::function<void(std::size_t)> job;
+    std::size_t count;
+    std::atomic<std::size_t> next = 0;
+    std::atomic<std::size_t> ended = 0;
+    std::mutex mutex;
+    std::exception_ptr thrown;
+  };
+  // A helper that begins late finds nothing to do, and may outlive the call.
+  const auto shared = std::make_shared<Shared>(job, count);
+  const auto work = [shared] {
+    for (std::size_t i = 0; (i = shared->next++) < shared->count;) {
+      try {
+        shared->job(i);
+      } catch (...) {
+        const std::lock_guard lock{shared->mutex};
+        if (!shared->thrown) shared->thrown = std::current_exception();
+      }
+      ++shared->ended;
+      shared->ended.notify_all();
+    }
+  };
+  for (std::size_t i = 0; post && i < helpers && i + 1 < count; ++i) post(work);
+  work();
+  for (std::size_t ended = 0; (ended = shared->ended) != count;) shared->ended.wait(ended);
+  const std::lock_guard lock{shared->mutex};
+  if (shared->thrown) std::rethrow_exception(shared->thrown);
+}
+
 // Returns the offsets in a list of ends, or nothing if they do not fit the file.
 DISTRIB_DECL auto offsets_of_ends(ByteView ends, std::uint64_t file_bytes) -> std::vector<std::uint64_t> {
   std::vector<std::uint64_t> offsets(ends.size() / 8 + 1);
@@ -180,8 +212,24 @@ DISTRIB_DECL auto offsets_of_ends(ByteView ends, std::uint64_t file_bytes) -> st
   return offsets;
 }
 
-DISTRIB_DECL auto index_remote(const RemoteReads& reads, std::size_t file, const std::string& name, Error& error)
+// Returns the offsets of the index beside a file; nothing if there is none that fits, or it cannot be read.
+DISTRIB_DECL auto read_index_object(const OpenRemote& open, const RangedFile& file, const std::string& name)
     -> std::vector<std::uint64_t> {
+  if (!open || file.version.empty()) return {};
+  const std::uint64_t most = index_object_head_bytes + 8 * (file.bytes / record_frame_bytes) + 4;
+  AnyByteSource source = open(index_object_name(name));
+  std::vector<std::byte> index;
+  std::vector<std::byte> block(1 << 20);
+  Error ignored;  // then it is made anew
+  while (const std::size_t count = source.read(block, ignored)) {
+    index.insert(index.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(count));
+    if (index.size() > most) return {};
+  }
+  return ignored ? std::vector<std::uint64_t>{} : decode_index_object(index, file.bytes, file.version);
+}
+
+DISTRIB_DECL auto index_remote(const RemoteReads& reads, std::size_t file, const std::string& name, Error& error,
+                               const OpenRemote& open, std::size_t most_ahead) -> std::vector<std::uint64_t> {
   error = {};
   const std::uint64_t bytes = reads.file(file).bytes;
   if (bytes == 0) return {0};
@@ -190,7 +238,15 @@ DISTRIB_DECL auto index_remote(const RemoteReads& reads, std::size_t file, const
     std::vector<std::uint64_t> offsets = kept ? offsets_of_ends(kept->bytes(), bytes) : std::vector<std::uint64_t>{};
     if (!offsets.empty()) return offsets;
   }
-  RemoteBytes source{reads, file};
+  const auto keep = [&](std::span<const std::uint64_t> offsets) {
+    if (!reads.cache()) return;
+    static_cast<void>(reads.cache()->store(reads.object(file), "index", std::as_bytes(offsets.subspan(1))));
+  };
+  if (std::vector<std::uint64_t> told = read_index_object(open, reads.file(file), name); !told.empty()) {
+    keep(told);
+    return told;
+  }
+  RemoteBytes source{reads, file, most_ahead};
   std::array<std::byte, detection_bytes> head{};
   std::size_t read = 0;
   while (read < std::min<std::uint64_t>(head.size(), bytes)) {
@@ -224,8 +280,7 @@ DISTRIB_DECL auto index_remote(const RemoteReads& reads, std::size_t file, const
     error = {record_errc::truncated_header, record_where(shown_name(name), offsets.size() - 1, offsets.back())};
     return {};
   }
-  if (reads.cache())
-    static_cast<void>(reads.cache()->store(reads.object(file), "index", std::as_bytes(std::span{offsets}.subspan(1))));
+  keep(offsets);
   return offsets;
 }
 
