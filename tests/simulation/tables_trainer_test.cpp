@@ -26,7 +26,6 @@ TEST_CASE("A trainer with max_rows ends with the bits of local mode in a simulat
   CHECK(expected != local_sha256(table_model::builder(data, 3, 1, 20)));
   CHECK(expected == local_sha256(table_model::builder(data, 3, 4, 20, model)));
   check_seeds("max_rows", builder, folder.path().string(), expected, 60);
-  check_seeds("max_rows, replicas", builder.with_replicas(2), folder.path().string(), expected, 60);
 }
 
 TEST_CASE("A trainer whose embeddings are known at run time ends with the bits of the same model at compile time",
