@@ -368,7 +368,7 @@ TEST_CASE("Of the checkpoints the newest stay; then each shard removes its cuts 
   OfShard zero{objects, 0, 5}, one{objects, 1, 6};
   zero.open();
   one.open();
-  for (const Step step : {10, 20, 30}) {
+  for (const Step step : std::vector<Step>{10, 20, 30}) {
     zero.save(step);
     one.save(step);
   }
@@ -414,13 +414,13 @@ TEST_CASE("A Restore removes no newer cut, until newer ones justify it") {
   StoredObjects objects;
   OfShard talk{objects, 0, 5};
   talk.open();
-  for (const Step step : {1, 2, 3}) talk.save(step);
+  for (const Step step : std::vector<Step>{1, 2, 3}) talk.save(step);
   talk.drop(3, true);
   CHECK(talk.requests.empty());
   CHECK_FALSE(talk.core.cuts().contains(3));
-  for (const Step step : {4, 5}) talk.save(step);
+  for (const Step step : std::vector<Step>{4, 5}) talk.save(step);
   CHECK(count_of(objects, object_names.cuts_of(3)) == 1);
-  for (const Step step : {1, 2, 4}) talk.drop(step);
+  for (const Step step : std::vector<Step>{1, 2, 4}) talk.drop(step);
   talk.save(6);
   CHECK(count_of(objects, object_names.cuts()) == 2);
 }
@@ -518,7 +518,7 @@ TEST_CASE("A preserved checkpoint has a mark, and stays") {
   options.settings.retention.keep_checkpoint_every_n_hours = 1;
   Talk talk{objects, options};
   talk.open();
-  for (const Step step : {10, 20, 30, 40}) {
+  for (const Step step : std::vector<Step>{10, 20, 30, 40}) {
     auto bytes = object_parts::object(0, 1, 1, static_cast<std::int64_t>(step));
     talk.run([&] { talk.core.save(step, std::make_shared<const std::vector<std::byte>>(std::move(bytes)), talk); });
   }
