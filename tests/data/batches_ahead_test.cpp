@@ -219,6 +219,21 @@ TEST_CASE("remote records: what fails is named, and may work at the next call", 
   CHECK(batch.size() == 0);
 }
 
+TEST_CASE("remote records: ignore_errors does not pass over a server that does not answer", "[data]") {
+  const ranged::Files files = away_files();
+  const auto data = with_schema(tfrecords(files)).batch(1);
+  const auto whole = data.open();
+  files.server->fails_request = files.server->requests();  // the first one after the records were found
+  files.server->forget();
+  Error error;
+  CHECK_FALSE(data.ignore_errors(away_records).open(error));
+  CHECK(error.code == std::errc::connection_reset);
+  CHECK_THAT(error.where, ContainsSubstring("a: record 0") && ContainsSubstring("(GET a)"));
+  const auto again = data.ignore_errors(away_records).open();
+  CHECK(again.ignored().empty());
+  CHECK(again.records() == whole.records());
+}
+
 TEST_CASE("remote records: compressed and damaged files are read into memory", "[data]") {
   ranged::Files files = away_files();
   files.server->files["c"][20] ^= 1;

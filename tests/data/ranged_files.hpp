@@ -29,6 +29,7 @@ struct Server {
   std::vector<std::pair<std::uint64_t, std::size_t>> asked;  ///< First byte and bytes of each request.
   std::atomic<std::uint64_t> held = 0;  ///< Bytes that are being read now.
   std::atomic<std::uint64_t> fails_at = UINT64_MAX;  ///< A request that has this byte fails, once.
+  std::atomic<std::size_t> fails_request = SIZE_MAX;  ///< The request with this number in `asked` fails.
   std::string version = "\"1\"";
 
   auto requests() -> std::size_t {
@@ -91,7 +92,8 @@ struct Files {
       failed = {};
       const std::lock_guard lock{from->mutex};
       from->asked.emplace_back(first, to.size());
-      if (from->fails_at >= first && from->fails_at < first + to.size()) {
+      const bool fails = from->asked.size() == from->fails_request + 1;
+      if (fails || (from->fails_at >= first && from->fails_at < first + to.size())) {
         failed = {std::make_error_code(std::errc::connection_reset), "GET " + name};
         from->fails_at = UINT64_MAX;
         return;

@@ -11,6 +11,7 @@
 #include "data/ranged_files.hpp"
 
 #include <fstream>
+#include <mutex>
 
 using distrib::Error;
 using distrib::tfrecords_at;
@@ -61,7 +62,15 @@ struct Anywhere {
     return {server.url() + "/train-0?sig=SECRET", server.url() + "/train-1"};
   }
 
-  auto answer(const HttpAsked& asked) const -> HttpSaid {
+  /// Changes what the HTTP server says, also while it is asked: what was read ahead may still be on its way.
+  void change(const std::string& new_tag, const std::string& more = {}) {
+    const std::lock_guard lock{mutex};
+    tag = new_tag;
+    web["/train-0"] += more;
+  }
+
+  auto answer(const HttpAsked& asked) -> HttpSaid {
+    const std::lock_guard lock{mutex};
     const auto found = web.find(asked.path());
     if (found == web.end()) return HttpSaid::answer(404, "");
     const std::string& bytes = found->second;
@@ -77,6 +86,7 @@ struct Anywhere {
   support::TempDirectory disk;
   FakeS3 store;
   FakeHdfs hdfs;
+  std::mutex mutex;  // for `web` and `tag`
   std::map<std::string, std::string> web;
   std::string tag = "ETag: \"1\"\r\n";
   support::HttpServer server{[this](const HttpAsked& asked) { return answer(asked); }};
@@ -171,18 +181,18 @@ TEST_CASE("tfrecords_at: a file that is replaced while it is read is named, with
   CHECK_THAT(error.where, ContainsSubstring("bucket/d/train-0: record 0"));
 
   const auto web = anywhere_data(at.on_web(), at.options()).batch(16).open();
-  at.tag = "ETag: \"2\"\r\n";
+  at.change("ETag: \"2\"\r\n");
   web.fill(0, batch, error);
   CHECK(error.code == distrib::http_errc::changed);
   CHECK_THAT(error.where, ContainsSubstring("/train-0: record 0") && !ContainsSubstring("SECRET"));
-  at.tag = "Last-Modified: Fri, 24 May 2013 00:00:00 GMT\r\n";
+  at.change("Last-Modified: Fri, 24 May 2013 00:00:00 GMT\r\n");
   const auto dated = anywhere_data(at.on_web(), at.options()).batch(16).open();
-  at.tag = "Last-Modified: Fri, 24 May 2013 00:00:01 GMT\r\n";
+  at.change("Last-Modified: Fri, 24 May 2013 00:00:01 GMT\r\n");
   dated.fill(0, batch, error);
   CHECK(error.code == distrib::http_errc::changed);
-  at.tag = "";
+  at.change("");
   const auto sized = anywhere_data(at.on_web(), at.options()).batch(16).open();
-  at.web["/train-0"] += "more";
+  at.change("", "more");
   sized.fill(0, batch, error);
   CHECK(error.code == distrib::http_errc::changed);
 

@@ -48,7 +48,7 @@ $(cat "$work/difference")"
 
 for cxx in "$@"; do
   [ ! -d "$cxx" ] || continue
-  machine=$("$cxx" -dumpmachine)
+  machine=$("$cxx" -dumpmachine | sed "s/-unknown-/-/")  # clang calls Debian's aarch64-linux-gnu so
   processor=${machine%%-*} objdump=objdump emulator=
   if [ "$processor" != "$(uname -m)" ]; then
     objdump=$processor-linux-gnu-objdump emulator="qemu-$processor -L /usr/$processor-linux-gnu"

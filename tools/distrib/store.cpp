@@ -96,6 +96,7 @@ class Checks {
     needed_property("list after write", listed, error);
     Error second;
     client_.put(key, as_bytes("second"), second);
+    if (second) return static_cast<void>(needed("replace", "PutObject", second));
     const std::vector<std::byte> again = client_.get(key, 100, second);
     needed_property("read after replace", distrib::as_text(again) == "second", second);
     conditions(key, version);
@@ -107,7 +108,7 @@ class Checks {
  private:
   static auto first_of(distrib::S3Client& client, const std::string& prefix, Error& error) -> std::vector<std::string> {
     std::vector<std::string> keys;
-    for (const ObjectInfo& info : client.list(prefix, error))
+    for (const ObjectInfo& info : client.list_first(prefix, error))  // the bucket may have millions
       if (keys.empty() && info.bytes != 0) keys.push_back(info.key);
     return keys;
   }

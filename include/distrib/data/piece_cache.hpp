@@ -19,7 +19,7 @@ inline namespace v0 {
 // A directory with pieces of remote files. A piece is the file DIRECTORY/OBJECT/NAME: its bytes, then a trailer of 16
 // bytes: "distrPCE" · 8 zero u32 · 12 CRC-32C of all bytes before it u32, little-endian. OBJECT names a file and its
 // content, so a piece never changes; it appears by a rename, whole. DIRECTORY/.used has the number of bytes of all
-// pieces, as 8 bytes; who changes it, or removes a piece, holds the lock of DIRECTORY/.lock.
+// pieces, as 8 bytes; who changes it, or begins, names or removes a piece, holds the lock of DIRECTORY/.lock.
 
 /// Bytes of a piece as they lie in the cache: mapped, so that the system may drop and reread its pages.
 class CachedPiece {
@@ -72,7 +72,8 @@ class PieceCache {
   auto keep(const std::string& path, ByteView bytes) -> bool;
   /// Makes room for `bytes` bytes and counts them. The lock must be held.
   auto make_room(std::uint64_t bytes) -> bool;
-  auto all_kept() const -> std::vector<Kept>;
+  /// Returns all pieces. `unfinished`: bytes of those that are being written now.
+  auto all_kept(std::uint64_t& unfinished) const -> std::vector<Kept>;
 
   std::string directory_;
   std::uint64_t limit_;

@@ -20,6 +20,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -47,7 +48,7 @@ struct RemoteSet {
 class RemoteRange {
  public:
   RemoteRange(std::shared_ptr<RemoteSet> set, const FileExtent& extent)
-      : set_{std::move(set)}, extent_{extent}, held_{extent.bytes} {
+      : set_{std::move(set)}, file_{&set_->files[extent.file]}, extent_{extent}, held_{extent.bytes} {
     set_->held += held_;
   }
   RemoteRange(const RemoteRange&) = delete;
@@ -82,6 +83,7 @@ class RemoteRange {
   DISTRIB_DECL void fetch();
 
   std::shared_ptr<RemoteSet> set_;
+  const RemoteSet::File* file_;  // found by the thread that may add files, not by a thread of the pool
   FileExtent extent_;
   std::uint64_t held_;  // how much of `set_->held` is its own
   std::atomic<State> state_ = State::wanted;
@@ -92,6 +94,10 @@ class RemoteRange {
   std::atomic<bool> asked_ = false;
   bool kept_ = false;
 };
+
+/// Returns a URL without what signs it for a while (X-Amz-..., X-Goog-...), which differs at each run. The rest of its
+/// query stays: it may be all that tells two files apart, and an ETag is unique for one URL only.
+[[nodiscard]] DISTRIB_DECL auto unsigned_url(std::string_view url) -> std::string;
 
 /// The ranges of some remote files that are in memory, in the cache, or asked for.
 ///

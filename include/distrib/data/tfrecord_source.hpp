@@ -9,8 +9,10 @@
 #include <distrib/data/order/order.hpp>
 #include <distrib/data/record_files.hpp>
 #include <distrib/example/batch.hpp>
+#include <distrib/example/error.hpp>
 #include <distrib/example/example_parser.hpp>
 #include <distrib/example/schema.hpp>
+#include <distrib/record/error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -154,6 +156,10 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
         return source.parse_records(1, [number](std::uint64_t) { return number; }, one, error);
       if (!held || number < held->records().front() || number > held->records().back()) hold_from(number);
       source.parse_held(held, static_cast<std::size_t>(number - held->records().front()), 1, one, error);
+    }
+    /// False if nothing is known about the record, because a server did not answer: the next run may get it.
+    auto is_damage(const Error& error) const noexcept -> bool {
+      return error.code.category() == detail::record_category() || error.code.category() == detail::example_category();
     }
     void hold_from(std::uint64_t number) {
       const RecordFiles& files = *source.files_;

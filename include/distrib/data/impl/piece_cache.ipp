@@ -96,26 +96,31 @@ DISTRIB_DECL auto PieceCache::store(const std::string& object, const std::string
 }
 
 DISTRIB_DECL auto PieceCache::keep(const std::string& path, ByteView bytes) -> bool {
-  {
-    const detail::FileLock lock{directory_ + "/.lock"};
-    if (!make_room(bytes.size() + detail::piece_trailer_bytes)) return false;
-  }
-  std::error_code ec;
-  if (::mkdir(detail::directory_of(path).c_str(), 0777) != 0 && errno != EEXIST) return false;
-  detail::NewFile made = detail::create_hidden_file(path, ec);
-  if (ec) return false;
   const auto trailer = detail::piece_trailer(bytes);
-  made.file.write(bytes, ec);
+  std::error_code ec;
+  detail::NewFile made;
+  {  // The file has its size before the lock is released, so whoever counts the pieces counts it.
+    const detail::FileLock lock{directory_ + "/.lock"};
+    const std::uint64_t size = bytes.size() + trailer.size();
+    if (!make_room(size)) return false;
+    if (::mkdir(detail::directory_of(path).c_str(), 0777) != 0 && errno != EEXIST) return false;
+    made = detail::create_hidden_file(path, ec);
+    if (ec) return false;
+    if (::ftruncate(made.file.get(), static_cast<::off_t>(size)) != 0) ec = detail::last_os_error();
+  }
+  if (!ec) made.file.write(bytes, ec);
   if (!ec) made.file.write(trailer, ec);
   std::error_code closing;
   made.file.close(closing);
+  const detail::FileLock lock{directory_ + "/.lock"};  // whoever counts sees it under one of its names
   if (!ec && !closing && std::rename(made.path.c_str(), path.c_str()) == 0) return true;
   ::unlink(made.path.c_str());
   return false;
 }
 
-DISTRIB_DECL auto PieceCache::all_kept() const -> std::vector<Kept> {
-  constexpr std::int64_t stale = std::int64_t{3600} * 1'000'000'000;  // a process that died left it behind
+DISTRIB_DECL auto PieceCache::all_kept(std::uint64_t& unfinished) const -> std::vector<Kept> {
+  constexpr std::int64_t stale = std::int64_t{600} * 1'000'000'000;  // a process that died left it behind
+  unfinished = 0;
   const std::int64_t now =
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   std::vector<Kept> kept;
@@ -130,6 +135,7 @@ DISTRIB_DECL auto PieceCache::all_kept() const -> std::vector<Kept> {
       const std::int64_t used = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
       if (name.starts_with('.')) {
         if (now - used > stale) ::unlink(path.c_str());
+        else unfinished += static_cast<std::uint64_t>(status.st_size);
         continue;
       }
       kept.push_back({std::move(path), static_cast<std::uint64_t>(status.st_size), used});
@@ -145,8 +151,7 @@ DISTRIB_DECL auto PieceCache::make_room(std::uint64_t bytes) -> bool {
   const std::string text = detail::read_up_to(counter, 9, ec);
   std::uint64_t used = text.size() == 8 ? load_le<std::uint64_t>(as_bytes(text).data()) : limit_;
   if (text.size() != 8 || bytes > limit_ - std::min(used, limit_)) {
-    std::vector<Kept> kept = all_kept();
-    used = 0;
+    std::vector<Kept> kept = all_kept(used);
     for (const Kept& piece : kept) used += piece.bytes;
     // A sixteenth more than necessary, so that not every piece makes all pieces be looked at.
     const std::uint64_t room = limit_ - bytes;

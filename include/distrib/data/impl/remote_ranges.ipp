@@ -39,7 +39,7 @@ DISTRIB_DECL void RemoteRange::make() noexcept {
 }
 
 DISTRIB_DECL void RemoteRange::fetch() {
-  const RemoteSet::File& file = set_->files[extent_.file];
+  const RemoteSet::File& file = *file_;
   const std::string number = set_->cache ? std::to_string(extent_.first / file.ranged.piece_bytes) : std::string{};
   if (set_->cache) piece_ = set_->cache->load(file.object, number, extent_.bytes);
   if (piece_) return;
@@ -62,6 +62,18 @@ DISTRIB_DECL auto RemoteRange::bytes(Error& error) -> ByteView {
   return piece_ ? piece_->bytes() : ByteView{bytes_};
 }
 
+DISTRIB_DECL auto unsigned_url(std::string_view url) -> std::string {
+  std::string_view query = url.substr(std::min(url.find('?'), url.size()));
+  std::string kept = shown_name(url.substr(0, url.size() - query.size()));
+  while (!query.empty()) {
+    const std::string_view parameter = query.substr(0, query.find('&', 1));
+    query.remove_prefix(parameter.size());
+    const std::string_view name = parameter.substr(1);
+    if (!name.starts_with("X-Amz-") && !name.starts_with("X-Goog-")) kept += parameter;
+  }
+  return kept;
+}
+
 DISTRIB_DECL auto RemoteReads::add(RangedFile file, const std::string& name) -> std::size_t {
   file.piece_bytes = std::max<std::size_t>(file.piece_bytes, 1);
   std::string version = file.version;
@@ -72,9 +84,7 @@ DISTRIB_DECL auto RemoteReads::add(RangedFile file, const std::string& name) -> 
     version += "unknown " + std::to_string(::getpid()) + ' ' + std::to_string(++unnamed) + ' ' +
                std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
   }
-  // A query may hold a token, so it is no part of the name; unless it may be what tells two files apart.
-  const bool has_etag = file.version.starts_with('"');
-  std::string object = PieceCache::object_of(has_etag ? shown_name(name) : name, version, file.bytes);
+  std::string object = PieceCache::object_of(unsigned_url(name), version, file.bytes);
   set_->files.push_back({std::move(file), std::move(object)});
   pieces_.emplace_back();
   return set_->files.size() - 1;

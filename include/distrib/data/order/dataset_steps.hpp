@@ -70,7 +70,8 @@ template <class Self> class DatasetSteps {
   /// damaged range of such a file, or of a compressed file, counts as one element, also if `take`, `skip` or `shard`
   /// before this step leave that part of the file out. Must come before `shuffle` and `repeat`.
   ///
-  /// Errors: `data_errc::too_many_errors` if more than `at_most` elements cannot be read.
+  /// Errors: `data_errc::too_many_errors` if more than `at_most` elements cannot be read. A server that does not answer is
+  /// no damage: what reading reports.
   [[nodiscard]] auto ignore_errors(std::uint64_t at_most) const {
     return select<detail::IgnoreRule<std::uint64_t>, true>({at_most});
   }

@@ -157,6 +157,16 @@ class S3Client {
     Error error;
     return detail::or_throw(list(prefix, error), error);
   }
+  /// Returns the first of the objects that `list` returns, as many as one answer of the store has: at most 1000.
+  [[nodiscard]] auto list_first(const std::string& prefix, ErrorRef to) -> std::vector<ObjectInfo> {
+    detail::ErrorOut error{to};
+    std::vector<ObjectInfo> first;
+    list_pages(prefix, {}, error, [&first](S3ListPage& page) {
+      first = std::move(page.objects);
+      if (!first.empty()) page.next.clear();
+    });
+    return first;
+  }
   /// Returns the "directories" below `prefix`: what keys begin with up to the next `delimiter` after the prefix.
   [[nodiscard]] auto list_prefixes(const std::string& prefix, const std::string& delimiter, ErrorRef to)
       -> std::vector<std::string> {
@@ -244,8 +254,8 @@ class S3Client {
       if (!ec && !page.next.empty() && ++pages == most_pages) ec = s3_errc::too_large;
       if (ec) error = {ec, core.where()};
       if (error) return;
-      token = page.next;
       take(page);
+      token = page.next;
     } while (!token.empty());
   }
 
