@@ -74,7 +74,8 @@ class RemoteRange {
   auto was_asked() noexcept -> bool { return asked_.exchange(true); }
 
   /// Sets what the next call returns; the first call returns false. For `RemoteReads`, under its lock.
-  auto was_kept(bool kept = true) noexcept -> bool { return std::exchange(kept_, kept); }
+  auto was_kept(bool kept = true) noexcept -> bool { return kept_.exchange(kept); }
+  [[nodiscard]] auto is_kept() const noexcept -> bool { return kept_; }
 
  private:
   enum class State : int { wanted, begun, done };
@@ -90,7 +91,7 @@ class RemoteRange {
   Error error_;
   std::exception_ptr thrown_;
   std::atomic<bool> asked_ = false;
-  bool kept_ = false;
+  std::atomic<bool> kept_ = false;
 };
 
 /// The ranges of some remote files that are in memory, in the cache, or asked for.
