@@ -33,26 +33,36 @@ template <class Files> class HeldBatch {
  public:
   HeldBatch(std::shared_ptr<const Files> files, std::vector<std::uint64_t> records)
       : files_{std::move(files)}, records_{std::move(records)} {
-    for (const std::uint64_t record : records_)
-      if (const std::optional<FileExtent> extent = files_->extent(record)) bytes_ += extent->bytes;
+    extents_.reserve(records_.size());
+    for (const std::uint64_t record : records_) {
+      extents_.push_back(files_->extent(record).value_or(FileExtent{}));
+      bytes_ += extents_.back().bytes;
+    }
   }
 
   /// Returns the size of its remote records in bytes.
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return bytes_; }
   [[nodiscard]] auto records() const noexcept -> const std::vector<std::uint64_t>& { return records_; }
+  /// Returns where the frame of each record is; of no bytes if it is not in a remote file.
+  [[nodiscard]] auto extents() const noexcept -> const std::vector<FileExtent>& { return extents_; }
   [[nodiscard]] auto ranges() const noexcept -> std::span<const std::shared_ptr<RemoteRange>> { return ranges_; }
 
   /// Takes its ranges out of `all`, which are sorted by file and offset, and have the bytes of all its records.
   void hold(std::span<const std::shared_ptr<RemoteRange>> all) {
-    for (const std::uint64_t record : records_) {
-      const std::optional<FileExtent> extent = files_->extent(record);
-      if (!extent) continue;
-      for (std::size_t at = find(all, *extent); at < all.size() && overlaps(all[at]->extent(), *extent); ++at)
-        ranges_.push_back(all[at]);
+    std::vector<std::size_t> numbers;
+    first_.assign(records_.size(), 0);
+    for (std::size_t i = 0; i < records_.size(); ++i) {
+      if (extents_[i].bytes == 0) continue;
+      std::size_t at = first_[i] = find(all, extents_[i]);
+      for (; at < all.size() && overlaps(all[at]->extent(), extents_[i]); ++at) numbers.push_back(at);
     }
-    std::sort(ranges_.begin(), ranges_.end(),
-              [](const auto& a, const auto& b) { return before(a->extent(), b->extent()); });
-    ranges_.erase(std::unique(ranges_.begin(), ranges_.end()), ranges_.end());
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    ranges_.clear();
+    for (const std::size_t number : numbers) ranges_.push_back(all[number]);
+    views_.assign(ranges_.size(), {});
+    for (std::size_t& first : first_)
+      first = static_cast<std::size_t>(std::lower_bound(numbers.begin(), numbers.end(), first) - numbers.begin());
   }
 
   /// True if a range is known not to have been fetched.
@@ -64,11 +74,20 @@ template <class Files> class HeldBatch {
   /// Asks for the ranges of its records.
   void fetch() {
     std::vector<FileExtent> wanted;
-    for (const std::uint64_t record : records_)
-      if (const std::optional<FileExtent> extent = files_->extent(record)) wanted.push_back(*extent);
+    for (const FileExtent& extent : extents_)
+      if (extent.bytes != 0) wanted.push_back(extent);
     const auto ranges = files_->remote()->ranges_of(wanted);
     hold(ranges);
     for (const auto& range : ranges) files_->remote()->want_ahead(range);
+  }
+
+  /// Prefetches the beginning of record `i` into the processor's cache, if there is such a record and its bytes are here.
+  [[gnu::always_inline]] void prefetch(std::size_t i) const noexcept {
+    if (i >= records_.size() || extents_[i].bytes == 0 || views_[first_[i]].empty()) return;
+    const ByteView view = views_[first_[i]];
+    const auto begin = static_cast<std::size_t>(extents_[i].first - ranges_[first_[i]]->extent().first);
+    const std::size_t end = std::min(view.size(), begin + std::min<std::size_t>(extents_[i].bytes, 1024));
+    for (std::size_t at = begin; at < end; at += 64) __builtin_prefetch(view.data() + at);
   }
 
   /// Returns the verified payload of record `i` of the batch, valid as long as this object. Waits for its bytes.
@@ -77,15 +96,15 @@ template <class Files> class HeldBatch {
   /// since it was opened, that. With the place of the record.
   [[nodiscard]] auto at(std::size_t i, Error& error) -> ByteView {
     const std::uint64_t record = records_[i];
-    const std::optional<FileExtent> extent = files_->extent(record);
-    if (!extent) return files_->at(record, error);
-    const ByteView frame = frame_of(*extent, error);
-    if (error) return fail(record, extent->file, " (" + error.where + ')', error);
+    const FileExtent& extent = extents_[i];
+    if (extent.bytes == 0) return files_->at(record, error);
+    const ByteView frame = frame_of(i, error);
+    if (error) return fail(record, extent.file, " (" + error.where + ')', error);
     const ByteView payload = frame.subspan(record_header_bytes, frame.size() - record_frame_bytes);
     if (parse_record_header(frame.first<record_header_bytes>()) != payload.size())
       error.code = record_errc::corrupt_length;
     else if (!payload_matches(payload, frame.last<record_footer_bytes>())) error.code = record_errc::corrupt_payload;
-    if (error) return fail(record, extent->file, {}, error);
+    if (error) return fail(record, extent.file, {}, error);
     return payload;
   }
 
@@ -117,18 +136,26 @@ template <class Files> class HeldBatch {
     return after == all.begin() ? 0 : static_cast<std::size_t>(after - all.begin()) - 1;
   }
 
-  auto frame_of(const FileExtent& extent, Error& error) -> ByteView {
-    std::size_t at = find(ranges_, extent);
-    ByteView bytes = ranges_[at]->bytes(error);
-    files_->remote()->keep_mapped(ranges_[at]);
+  /// Returns the bytes of a range; waits for them at the first call.
+  auto view(std::size_t range, Error& error) -> ByteView {
+    if (!views_[range].empty()) return views_[range];
+    const ByteView bytes = ranges_[range]->bytes(error);
+    if (error) return {};
+    files_->remote()->keep_mapped(ranges_[range]);
+    return views_[range] = bytes;
+  }
+
+  auto frame_of(std::size_t i, Error& error) -> ByteView {
+    const FileExtent& extent = extents_[i];
+    std::size_t at = first_[i];
+    ByteView bytes = view(at, error);
     if (error) return {};
     bytes = bytes.subspan(static_cast<std::size_t>(extent.first - ranges_[at]->extent().first));
     if (bytes.size() >= extent.bytes) return bytes.first(static_cast<std::size_t>(extent.bytes));
     // The record goes on in the next pieces.
     std::vector<std::byte>& joined = joined_.emplace_back(bytes.begin(), bytes.end());
     while (joined.size() < extent.bytes) {
-      bytes = ranges_[++at]->bytes(error);
-      files_->remote()->keep_mapped(ranges_[at]);
+      bytes = view(++at, error);
       if (error) return {};
       bytes = bytes.first(std::min<std::size_t>(bytes.size(), static_cast<std::size_t>(extent.bytes) - joined.size()));
       joined.insert(joined.end(), bytes.begin(), bytes.end());
@@ -138,6 +165,9 @@ template <class Files> class HeldBatch {
 
   std::shared_ptr<const Files> files_;
   std::vector<std::uint64_t> records_;
+  std::vector<FileExtent> extents_;  // of the records
+  std::vector<std::size_t> first_;  // for each record the range that has its first byte
+  std::vector<ByteView> views_;  // the bytes of the ranges; empty before they were waited for
   std::uint64_t bytes_ = 0;
   std::vector<std::shared_ptr<RemoteRange>> ranges_;
   std::vector<std::vector<std::byte>> joined_;  // records that lie in several pieces
@@ -245,9 +275,15 @@ template <class Files> class BatchesAhead {
       -> std::vector<std::shared_ptr<RemoteRange>> {
     std::vector<FileExtent> wanted;
     for (const auto& batch : batches)
-      for (const std::uint64_t record : batch->records())
-        if (const std::optional<FileExtent> extent = files_->extent(record)) wanted.push_back(*extent);
+      for (const FileExtent& extent : batch->extents())
+        if (extent.bytes != 0) wanted.push_back(extent);
     return files_->remote()->ranges_of(wanted);
+  }
+
+  static auto bytes_of(std::span<const std::shared_ptr<RemoteRange>> ranges) -> std::uint64_t {
+    std::uint64_t sum = 0;
+    for (const auto& range : ranges) sum += range->extent().bytes;
+    return sum;
   }
 
   /// Plans the next batches until the memory for ranges is used; at least one.
@@ -272,9 +308,18 @@ template <class Files> class BatchesAhead {
         bytes += batches.back()->bytes();
         ++end_;
       }
-      planned_bytes_ += bytes;
-      planned_records_ += records;
-      const auto ranges = ranges_of(batches);
+      std::vector<std::shared_ptr<RemoteRange>> ranges = ranges_of(batches);
+      // Small gaps are fetched, too: if they take too much memory, fewer batches are planned together.
+      while (!remote.cache() && batches.size() > 1 && bytes_of(ranges) > most / 4 * 3) {
+        batches.resize(batches.size() / 2);
+        end_ = first + batches.size();
+        end_is_known_ = false;
+        ranges = ranges_of(batches);
+      }
+      for (const auto& batch : batches) {
+        planned_bytes_ += batch->bytes();
+        planned_records_ += batch->records().size();
+      }
       for (std::size_t i = 0; i < batches.size(); ++i) {
         batches[i]->hold(ranges);
         for (const auto& range : batches[i]->ranges()) remote.want_ahead(range);

@@ -75,7 +75,8 @@ class RemoteRange {
   auto was_asked() noexcept -> bool { return asked_.exchange(true); }
 
   /// Sets what the next call returns; the first call returns false. For `RemoteReads`, under its lock.
-  auto was_kept(bool kept = true) noexcept -> bool { return std::exchange(kept_, kept); }
+  auto was_kept(bool kept = true) noexcept -> bool { return kept_.exchange(kept); }
+  [[nodiscard]] auto is_kept() const noexcept -> bool { return kept_; }
 
  private:
   enum class State : int { wanted, begun, done };
@@ -92,7 +93,7 @@ class RemoteRange {
   Error error_;
   std::exception_ptr thrown_;
   std::atomic<bool> asked_ = false;
-  bool kept_ = false;
+  std::atomic<bool> kept_ = false;
 };
 
 /// Returns a URL without what signs it for a while (X-Amz-..., X-Goog-...), which differs at each run. The rest of its

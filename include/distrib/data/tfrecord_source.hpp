@@ -216,6 +216,7 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
                   Error& error) const {
     ExampleParser<E, Ms...> parser{schema_, batch, count, held};
     for (std::size_t i = first; i < first + count; ++i) {
+      held->prefetch(i + 8);
       const ByteView bytes = held->at(i, error);
       if (error) return;
       parser.add(bytes, error);

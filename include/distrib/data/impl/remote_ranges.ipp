@@ -49,14 +49,16 @@ DISTRIB_DECL void RemoteRange::fetch() {
     const std::size_t count = std::min(file.ranged.piece_bytes, bytes_.size() - at);
     file.ranged.read(extent_.first + at, std::span{bytes_}.subspan(at, count), set_->dropped, error_);
   }
-  if (error_) bytes_ = {};
+  if (error_) std::vector<std::byte>{}.swap(bytes_);  // an assignment would keep the memory
   else if (set_->cache) piece_ = set_->cache->store(file.object, number, bytes_);
-  if (piece_) bytes_ = {};
+  if (piece_) std::vector<std::byte>{}.swap(bytes_);
 }
 
 DISTRIB_DECL auto RemoteRange::bytes(Error& error) -> ByteView {
-  make();
-  state_.wait(State::begun, std::memory_order_acquire);
+  if (!done()) {
+    make();
+    state_.wait(State::begun, std::memory_order_acquire);
+  }
   if (thrown_) std::rethrow_exception(thrown_);
   if (error_) error = error_;
   return piece_ ? piece_->bytes() : ByteView{bytes_};
@@ -144,7 +146,7 @@ DISTRIB_DECL void RemoteReads::want_ahead(const std::shared_ptr<RemoteRange>& ra
 }
 
 DISTRIB_DECL void RemoteReads::keep_mapped(const std::shared_ptr<RemoteRange>& range) const {
-  if (!range->done() || !range->is_mapped()) return;
+  if (!range->done() || !range->is_mapped() || range->is_kept()) return;
   std::shared_ptr<RemoteRange> last;  // unmapped without the lock
   const std::lock_guard lock{mutex_};
   if (range->was_kept()) return;
