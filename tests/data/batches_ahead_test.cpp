@@ -352,4 +352,18 @@ TEST_CASE("remote records: many files are opened at once, and the first that fai
     CHECK_FALSE(with_schema(tfrecords(files)).batch(1).open(error));
     CHECK_THAT(error.where, ContainsSubstring("f110: record 0"));
   }
+
+  struct Unreachable : ranged::Files {
+    std::shared_ptr<std::atomic<int>> asked = std::make_shared<std::atomic<int>>(0);
+    auto ranged(const std::string& name, Error& failed) const -> std::optional<distrib::RangedFile> {
+      ++*asked;
+      failed = {std::make_error_code(std::errc::timed_out), name};
+      return std::nullopt;
+    }
+  };
+  const Unreachable unreachable{files};
+  Error error;
+  CHECK_FALSE(with_schema(tfrecords(unreachable)).batch(1).open(error));
+  CHECK(error.where == "f100");
+  CHECK(*unreachable.asked == 1);  // not once more for each of 40 files
 }

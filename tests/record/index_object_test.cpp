@@ -31,6 +31,9 @@ TEST_CASE("index object: fits one content; whatever else it is counts as none", 
     CHECK(decode_index_object(damaged, 1000, "\"etag\"").empty());
     CHECK(decode_index_object(distrib::ByteView{index}.first(i), 1000, "\"etag\"").empty());
   }
+  CHECK(distrib::index_object_bytes(index, 1000, "\"etag\"") == index.size());
+  CHECK(distrib::index_object_bytes(index, 1000, "\"other\"") == 0);
+  CHECK(distrib::index_object_bytes(index, 32, "\"etag\"") == 0);
   for (const Offsets& wrong : {Offsets{0, 16, 20, 1000}, Offsets{0, 500, 400, 1000}})
     CHECK(decode_index_object(encode_index_object("v", wrong), 1000, "v").empty());
 }

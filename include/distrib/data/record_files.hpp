@@ -142,8 +142,6 @@ template <Inflates I> class BasicRecordFiles {
           return AnyByteSource{detail::RemoteBytes{*reads, number}};
         };
         error = std::move(away[i].error);
-        if (!error && away[i].offsets.empty())  // it was left out because another one failed, which comes later
-          away[i].offsets = detail::index_remote(*remote_, *away[i].number, path, error, remote.whole);
         if (!error) {
           const std::size_t records = away[i].offsets.size() - 1;
           add({detail::shown_name(path), Away{*away[i].number, std::move(away[i].offsets)}}, records);
@@ -276,33 +274,39 @@ template <Inflates I> class BasicRecordFiles {
   }
 
   /// Opens the remote files and finds their records, several files at once. Returns nothing if no file can be read at any
-  /// place. Files behind one that fails for good may be left out.
+  /// place. Files behind one that fails for good may be left out, those before it are not.
   auto open_away(std::span<const std::string> paths, const RecordFilesOptions& options, const RemoteOpening& remote,
                  Error& error) -> std::vector<OpenedAway> {
     std::vector<OpenedAway> opened(remote.ranged && !error ? paths.size() : 0);
     if (opened.empty()) return opened;
     std::vector<std::optional<RangedFile>> files(paths.size());
-    std::atomic<bool> failed = false;
+    std::atomic<std::size_t> first_failed = paths.size();
+    const auto fails = [&](std::size_t i) {
+      for (std::size_t first = first_failed; i < first && !first_failed.compare_exchange_weak(first, i);) continue;
+    };
     const auto open = [&](std::size_t i) {
+      if (i > first_failed) return;
       files[i] = remote.ranged(paths[i], opened[i].error);
-      if (opened[i].error) failed = true;
+      if (opened[i].error) fails(i);
     };
     open(0);  // it says how to ask for the others
     std::function<void(std::function<void()>)> post;
     std::size_t at_once = 1;
-    if (files[0]) post = files[0]->post;
-    if (files[0]) at_once = std::clamp<std::size_t>(files[0]->pieces_ahead, 1, most_at_once);
+    std::size_t ahead = 1;
+    if (files[0]) {
+      post = files[0]->post;
+      at_once = std::min(std::clamp<std::size_t>(files[0]->pieces_ahead, 1, most_at_once), paths.size());
+      ahead = std::max<std::size_t>(files[0]->pieces_ahead / at_once, 1);
+    }
     detail::share_out(post, at_once - 1, paths.size() - 1, [&](std::size_t i) { open(i + 1); });
     for (std::size_t i = 0; i < paths.size(); ++i)
       if (files[i]) opened[i].number = remote_->add(std::move(*files[i]), paths[i]);
-    const std::size_t ahead = files[0] ? std::max<std::size_t>(files[0]->pieces_ahead / at_once, 1) : 1;
     detail::share_out(post, at_once - 1, paths.size(), [&](std::size_t i) {
-      if (!opened[i].number || failed) return;
-      opened[i].offsets = detail::index_remote(*remote_, *opened[i].number, paths[i], opened[i].error, remote.whole,
-                                               paths.size() < at_once ? static_cast<std::size_t>(-1) : ahead);
+      if (!opened[i].number || i > first_failed) return;
+      opened[i].offsets =
+          detail::index_remote(*remote_, *opened[i].number, paths[i], opened[i].error, remote.whole, ahead);
       const Error& why = opened[i].error;
-      if (why && why.code != record_errc::compressed && !(options.salvage && why.code == failure::corrupt))
-        failed = true;
+      if (why && why.code != record_errc::compressed && !(options.salvage && why.code == failure::corrupt)) fails(i);
     });
     return opened;
   }

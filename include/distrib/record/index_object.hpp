@@ -54,21 +54,29 @@ inline constexpr std::size_t index_object_head_bytes = 40;
   return index;
 }
 
+/// Returns how many bytes an index has that begins with `head`, at least `index_object_head_bytes` bytes; 0 if it is none
+/// of a file with this size and version.
+[[nodiscard]] inline auto index_object_bytes(ByteView head, std::uint64_t bytes, std::string_view version)
+    -> std::uint64_t {
+  const std::uint64_t records = load_le<std::uint64_t>(head.data() + 32);
+  const bool fits = !version.empty() && records <= bytes / record_frame_bytes &&
+                    std::memcmp(head.data(), "distrIDO", 8) == 0 && load_le<std::uint32_t>(head.data() + 8) == 1 &&
+                    load_le<std::uint64_t>(head.data() + 16) == bytes &&
+                    std::memcmp(head.data() + 24, sha256(as_bytes(version)).data(), 8) == 0;
+  return fits ? index_object_head_bytes + 8 * records + 4 : 0;
+}
+
 /// Returns where the records of a file with this size and version begin, and where the last one ends. Returns nothing if
 /// `index` is damaged, or belongs to another content. If the version is unknown (empty), no index fits.
 [[nodiscard]] inline auto decode_index_object(ByteView index, std::uint64_t bytes, std::string_view version)
     -> std::vector<std::uint64_t> {
-  if (version.empty() || index.size() < index_object_head_bytes + 4) return {};
-  const ByteView content = index.first(index.size() - 4);
-  const std::uint64_t records = load_le<std::uint64_t>(content.data() + 32);
-  if (records > bytes / record_frame_bytes || content.size() != index_object_head_bytes + 8 * records ||
-      std::memcmp(content.data(), "distrIDO", 8) != 0 || load_le<std::uint32_t>(content.data() + 8) != 1 ||
-      load_le<std::uint64_t>(content.data() + 16) != bytes ||
-      std::memcmp(content.data() + 24, sha256(as_bytes(version)).data(), 8) != 0 ||
-      crc32c(content) != load_le<std::uint32_t>(content.data() + content.size()))
+  if (index.size() < index_object_head_bytes + 4 || index.size() != index_object_bytes(index, bytes, version))
     return {};
-  std::vector<std::uint64_t> offsets(static_cast<std::size_t>(records) + 1);
-  if (records != 0) std::memcpy(offsets.data() + 1, content.data() + index_object_head_bytes, 8 * offsets.size() - 8);
+  const ByteView content = index.first(index.size() - 4);
+  if (crc32c(content) != load_le<std::uint32_t>(content.data() + content.size())) return {};
+  std::vector<std::uint64_t> offsets((content.size() - index_object_head_bytes) / 8 + 1);
+  if (offsets.size() != 1)
+    std::memcpy(offsets.data() + 1, content.data() + index_object_head_bytes, 8 * offsets.size() - 8);
   for (std::size_t i = 1; i < offsets.size(); ++i)
     if (offsets[i] < offsets[i - 1] || offsets[i] - offsets[i - 1] < record_frame_bytes) return {};
   if (offsets.back() != bytes) return {};

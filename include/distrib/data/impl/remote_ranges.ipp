@@ -228,14 +228,14 @@ DISTRIB_DECL auto offsets_of_ends(ByteView ends, std::uint64_t file_bytes) -> st
 DISTRIB_DECL auto read_index_object(const OpenRemote& open, const RangedFile& file, const std::string& name)
     -> std::vector<std::uint64_t> {
   if (!open || file.version.empty()) return {};
-  const std::uint64_t most = index_object_head_bytes + 8 * (file.bytes / record_frame_bytes) + 4;
   AnyByteSource source = open(index_object_name(name));
   std::vector<std::byte> index;
   std::vector<std::byte> block(1 << 20);
   Error ignored;  // then it is made anew
   while (const std::size_t count = source.read(block, ignored)) {
     index.insert(index.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(count));
-    if (index.size() > most) return {};
+    if (index.size() < index_object_head_bytes) continue;
+    if (index.size() > index_object_bytes(index, file.bytes, file.version)) return {};  // it is another file
   }
   return ignored ? std::vector<std::uint64_t>{} : decode_index_object(index, file.bytes, file.version);
 }
