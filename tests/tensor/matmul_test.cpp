@@ -94,11 +94,11 @@ auto elements_of(const xt::xtensor<float, 2>& matrix) -> std::vector<float> {
   return {matrix.data(), matrix.data() + matrix.size()};
 }
 
-void check_shape(std::size_t rows, std::size_t columns, std::size_t terms) {
+void check_shape(std::size_t rows, std::size_t columns, std::size_t terms, int ways = 8) {
   distrib::Philox random{20161130, static_cast<std::uint32_t>(rows * 1000 + columns),
                          static_cast<std::uint32_t>(terms)};
   const bool wild = (rows + columns + terms) % 3 == 0;
-  for (int how = 0; how < 8; ++how) {
+  for (int how = 0; how < ways; ++how) {
     const bool a_turned = how % 2 != 0, b_turned = how / 2 % 2 != 0, add = how / 4 != 0;
     const std::size_t padding = how % 3 == 0 ? 0 : 3;
     PaddedMatrix a = a_turned ? PaddedMatrix{terms, rows, padding} : PaddedMatrix{rows, terms, padding};
@@ -136,6 +136,10 @@ TEST_CASE("matmul: chains longer than a block, and the shapes of the examples", 
   check_shape(128, 10, 64);
   check_shape(64, 1, 64);
   check_shape(64, 64, 1);
+  // Packed, with more rows and terms than a block has.
+  check_shape(50, 70, 300);
+  check_shape(250, 66, 100);
+  check_shape(250, 401, 97, 1);
 }
 
 TEST_CASE("matmul: infinity, NaN, denormal numbers and zeros go through the chains", "[tensor]") {

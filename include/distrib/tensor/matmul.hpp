@@ -108,7 +108,7 @@ template <TwoAxes M> [[nodiscard]] auto mutable_matrix_view(M& matrix) -> Mutabl
 /// transposed matrix. `c` is a `MutableMatrixView` or such an array that can be written; the elements of a row are side
 /// by side. An axis may have no elements; if a has no columns, c becomes 0.
 ///
-/// One thread computes it, and keeps up to 200 KiB of memory for the next product. Any thread may call it; the rows or
+/// One thread computes it, and keeps up to 400 KiB of memory for the next product. Any thread may call it; the rows or
 /// columns of c may be divided among threads. Throws std::system_error with std::errc::invalid_argument, and says the
 /// shapes, if they do not fit, if a row of c is not contiguous, or if the memory of c overlaps that of a or b.
 template <class A, class B, class C>
