@@ -510,7 +510,7 @@ struct Process::Out {
     if (cut.step != process.saving_->step) throw Wrong{"another step is told"};
     process.run.tell(process, *process.saving_);
   }
-  void operator()(distrib::ObjectCutsDone done) const { process.result_ = std::move(done); }
+  void operator()(distrib::ObjectCutsDone result) const { process.result_ = std::move(result); }
 };
 
 inline Process::Process(Run& of, std::uint32_t number) : run{of}, shard{number} {

@@ -308,7 +308,7 @@ TEST_CASE("The shard that writes the last cut of a wanted step makes the checkpo
 TEST_CASE("The table of a cut may be larger than what is read first") {
   StoredObjects objects;
   OfShard zero{objects, 0, 5}, one{objects, 1, 6};
-  zero.more = one.more = 3000;
+  zero.more = one.more = 400;
   zero.open();
   one.open();
   zero.save(10);

@@ -28,7 +28,7 @@ inline auto object(std::uint32_t shard, std::uint32_t shards, std::int64_t value
   part.tensors.push_back(
       {"global_step", distrib::DType::int64, Shape{}, distrib::Slice::whole(Shape{}), std::as_bytes(std::span{steps})});
   for (int i = 0; i < more; ++i)
-    part.tensors.push_back({std::string(100, 'w') + std::to_string(i),
+    part.tensors.push_back({std::to_string(i) + std::string(100, 'w'),
                             distrib::DType::int64,
                             Shape{shards},
                             {Shape{shard}, Shape{1}},
