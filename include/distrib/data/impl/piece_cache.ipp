@@ -99,7 +99,7 @@ DISTRIB_DECL auto PieceCache::keep(const std::string& path, ByteView bytes) -> b
   const auto trailer = detail::piece_trailer(bytes);
   std::error_code ec;
   detail::NewFile made;
-  {  // The file has its size before the lock is released, so whoever counts the pieces counts it.
+  {  // The file has its size before the lock is released, so it is counted from then on.
     const detail::FileLock lock{directory_ + "/.lock"};
     const std::uint64_t size = bytes.size() + trailer.size();
     if (!make_room(size)) return false;
@@ -112,7 +112,7 @@ DISTRIB_DECL auto PieceCache::keep(const std::string& path, ByteView bytes) -> b
   if (!ec) made.file.write(trailer, ec);
   std::error_code closing;
   made.file.close(closing);
-  const detail::FileLock lock{directory_ + "/.lock"};  // whoever counts sees it under one of its names
+  const detail::FileLock lock{directory_ + "/.lock"};  // a count sees it under one of its names
   if (!ec && !closing && std::rename(made.path.c_str(), path.c_str()) == 0) return true;
   ::unlink(made.path.c_str());
   return false;
