@@ -78,7 +78,7 @@ TEST_CASE("SinkRecordWriter: knows where records begin; fails for good, naming t
   CHECK(error.code == record_errc::closed);
 
   distrib::SinkRecordWriter full{KeptSink{.most = 1000}, "https://h/f?sig=SECRET"};
-  const std::string large = support::noise(1 << 20);
+  const std::string large = support::noise(1 << 20, 1);
   full.append(as_bytes(large), error);
   CHECK(error.code == std::errc::no_space_on_device);
   CHECK(error.where == "https://h/f: record 0 (PUT x)");

@@ -500,13 +500,13 @@ TEST_CASE("An asynchronous shard begins with the largest claim that has a cut or
 TEST_CASE("Checkpoints beyond max_to_keep go, but one each so many hours") {
   std::vector<detail::WholeCheckpoint> whole;
   for (Step step = 1; step <= 6; ++step) whole.push_back({step, static_cast<std::int64_t>(step) * 1800, step == 1});
-  using Steps = std::set<Step>;
+  using OfSteps = std::set<Step>;
   auto go = detail::checkpoints_to_go(whole, {.max_to_keep = 1});
-  CHECK(go.removed == Steps{2, 3, 4});  // at least two stay
+  CHECK(go.removed == OfSteps{2, 3, 4});  // at least two stay
   CHECK(go.preserved.empty());
   go = detail::checkpoints_to_go(whole, {.max_to_keep = 2, .keep_checkpoint_every_n_hours = 1});
-  CHECK(go.removed == Steps{2, 4});
-  CHECK(go.preserved == Steps{3});
+  CHECK(go.removed == OfSteps{2, 4});
+  CHECK(go.preserved == OfSteps{3});
   CHECK(detail::checkpoints_to_go(whole, {.max_to_keep = 0}).removed.empty());
   CHECK(detail::checkpoints_to_go(whole, {.max_to_keep = 5}).removed.empty());
 }
