@@ -278,7 +278,9 @@ constexpr std::uint64_t seeds = 100;
 
 }  // namespace
 
-TEST_CASE("Random runs: cuts in an object store are found, whatever happens", "[simulation]") { check_honest(0, seeds); }
+TEST_CASE("Random runs: cuts in an object store are found, whatever happens", "[simulation]") {
+  check_honest(0, seeds);
+}
 
 TEST_CASE("Random runs find each mistake in what is written to an object store", "[simulation]") {
   for (const Mistake& mistake : planted) {
