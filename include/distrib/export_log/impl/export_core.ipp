@@ -92,6 +92,7 @@ DISTRIB_DECL void ExportCore::continue_from_cut() {
     at = own->vote.part.on;
     chain.push_back(*own);
     chain.back().vote.epoch = epoch_;
+    chain.back().voted = false;
   }
   if (!is_proven) {
     base_.clear();
