@@ -8,8 +8,8 @@ them the cheapest round counts. The job's CPU seconds are summed over all its pr
 `distrib launch`, reading and shuffling, one cut and one evaluation. The model's CPU seconds are summed over all calls
 of `gradients()` and `evaluate()` in the same job, by the clocks of the threads that make the calls
 (main_job/timed_mlp.hpp), so both are measured on an equally fast machine with equally warm caches. With batches of 512
-a step moves the same bytes and computes eight times as much; the model's share then depends on OpenBLAS's kernels,
-which OPENBLAS_CORETYPE can select. If this user is allowed to, all of this runs in the round-robin real-time class."""
+a step moves the same bytes and computes eight times as much; the model's share then depends on the instructions that
+its matrix products use. If this user is allowed to, all of this runs in the round-robin real-time class."""
 import json
 import os
 import re
@@ -24,7 +24,7 @@ from running_job import PS, WORKERS
 
 ROUNDS = 5
 BATCH, LARGE_BATCH = 64, 512
-ENVIRONMENT = dict(os.environ, OPENBLAS_NUM_THREADS="1")
+ENVIRONMENT = dict(os.environ)
 ENVIRONMENT.pop("TF_CONFIG", None)
 
 

@@ -12,8 +12,10 @@
 #   kernels    update rules, compared with plain loops and memcpy
 #   main-job   CPU time of the main job (2 parameter servers, 3 workers) outside of its model, compared with plain
 #              sockets that move the same bytes and with the whole job
+#   main-job-tls  the main job over mutual TLS, compared with the plain one
 #   parameters pushes and pulls of dense values and of rows of a table, compared with gRPC, and with ps-lite if PS_LITE
 #              names a checkout of it; tables in one process, compared with maps and locks; and kernels
+#   products   matrix products, compared with OpenBLAS
 #   records    reading, writing, parsing, shuffling and compressing records, compared with memory, protobuf and zlib
 #   rpc        calls, compared with Asio, epoll and gRPC: latency, rate, CPU, memory, allocations, cost of compiling; and
 #              over TLS
@@ -29,21 +31,21 @@
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,28s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,30s/^# //p' benchmarks/run.sh)
 
 names=() build=build/benchmarks compiled=OFF
 for name in "$@"; do
   case $name in
     --compiled) build=build/benchmarks_compiled compiled=ON ;;
-    cuts | evaluator | files | guarantees | kernels | main-job | main-job-tensorflow | parameters | records | \
-      records-tensorflow | rpc | rpc-abuse | torch)
+    cuts | evaluator | files | guarantees | kernels | main-job | main-job-tensorflow | main-job-tls | parameters | \
+      products | records | records-tensorflow | rpc | rpc-abuse | torch)
       names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
     *) echo "error: no benchmark '$name'" >&2; echo "$usage" >&2; exit 64 ;;
   esac
 done
 if [ ${#names[@]} -eq 0 ]; then
-  names=(cuts evaluator files kernels main-job parameters records rpc rpc-abuse)
+  names=(cuts evaluator files kernels main-job main-job-tls parameters products records rpc rpc-abuse)
   [ $compiled = ON ] || names+=(guarantees)
 fi
 if [ $compiled = ON ]; then
@@ -66,12 +68,14 @@ for name in "${names[@]}"; do
     cuts) targets+=(benchmark_ps_cuts_benchmark benchmark_ps_saves_benchmark) ;;
     evaluator) targets+=(benchmark_main_job_evaluated distrib_command fashion_mnist_convert) ;;
     files) targets+=(benchmark_files_tensors_benchmark) ;;
+    main-job-tls) targets+=(fashion_mnist_train distrib_command fashion_mnist_convert) ;;
     guarantees) targets+=(distrib_guarantees_benchmarks distrib_command fashion_mnist_convert) ;;
     kernels) targets+=(benchmark_optimizer_kernels_benchmark) ;;
     parameters)
       ensure_packages grpc ${PS_LITE:+ps_lite}
       targets+=(distrib_parameters_benchmarks benchmark_ps_embedding_table_benchmark benchmark_ps_owners_benchmark)
       ;;
+    products) targets+=(benchmark_products_matmul_benchmark) ;;
     rpc) ensure_packages grpc; targets+=(distrib_rpc_benchmarks) ;;
     rpc-abuse) targets+=(distrib_rpc_benchmarks) ;;
     torch)
@@ -117,6 +121,7 @@ measure() {  # NAME
     files) python3 -B benchmarks/files.py $build ;;
     guarantees) convert && python3 -B benchmarks/guarantees.py $build $records ;;
     kernels) python3 -B benchmarks/kernels.py $build ;;
+    products) python3 -B benchmarks/products.py $build ;;
     records) python3 -B benchmarks/records.py $build ;;
     records-tensorflow)
       convert && "$tensorflow_python" -B benchmarks/records_tensorflow.py $build $records ;;
@@ -124,6 +129,7 @@ measure() {  # NAME
     rpc) python3 -B benchmarks/rpc.py $build ;;
     rpc-abuse) python3 -B benchmarks/rpc_abuse.py $build ;;
     main-job) convert && python3 -B benchmarks/main_job.py $build $records ;;
+    main-job-tls) convert && python3 -B benchmarks/main_job_tls.py $build $records ;;
     torch) convert && python3 -B benchmarks/torch.py $build $records ;;
     main-job-tensorflow)
       convert && "$tensorflow_python" -B benchmarks/main_job_tensorflow.py $build $records ;;

@@ -2,10 +2,11 @@
 # The components, and the packages that must be there for each; our own build and find_package(distrib) look for the same.
 # What message, isal, tls, http and libtorch need beyond that is looked for where their targets are made.
 
-set(distrib_components core record rpc tensor distrib compiled message isal tls http libtorch)
+set(distrib_components core record rpc tensor same_bits distrib compiled message isal tls http libtorch)
 set(distrib_record_needs ZLIB)
 set(distrib_rpc_needs asio)
 set(distrib_tensor_needs xtensor)
+set(distrib_same_bits_needs xtensor)
 set(distrib_distrib_needs ZLIB asio xtensor)
 set(distrib_compiled_needs ZLIB asio xtensor)
 set(distrib_isal_needs ZLIB)
@@ -18,7 +19,7 @@ set(distrib_libtorch_needs ZLIB asio xtensor)
 set(distrib_message_headers "message/")
 set(distrib_isal_headers "record/isal[.]hpp")
 set(distrib_tls_headers "net/tls/")
-set(distrib_http_headers "remote/|remote[.]hpp|hadoop/webhdfs|spark/webhdfs")
+set(distrib_http_headers "remote/|remote[.]hpp|data/tfrecords_at|data/url_files|hadoop/webhdfs|spark/webhdfs")
 set(distrib_libtorch_headers "libtorch/|libtorch[.]hpp")
 set(distrib_optional_headers
     "${distrib_message_headers}|${distrib_isal_headers}|${distrib_tls_headers}|${distrib_http_headers}|${distrib_libtorch_headers}")

@@ -25,8 +25,8 @@ if(TARGET distrib_compiled)
   target_link_libraries(distrib_compiled PRIVATE distrib_dev)
 endif()
 
-# Matrix products of the examples: xtensor-blas over OpenBLAS, which holds LAPACK too. Found by hand, because
-# xtensor-blas's own package takes whichever BLAS comes first.
+# What benchmarks compare matrix products with: xtensor-blas over OpenBLAS, which holds LAPACK too. Found by hand,
+# because xtensor-blas's own package takes whichever BLAS comes first.
 find_path(DISTRIB_XTENSOR_BLAS xtensor-blas/xlinalg.hpp)
 find_library(DISTRIB_OPENBLAS openblas)
 mark_as_advanced(DISTRIB_XTENSOR_BLAS DISTRIB_OPENBLAS)

@@ -5,7 +5,7 @@
 include(CMakePackageConfigHelpers)
 set(distrib_package_dir ${CMAKE_INSTALL_DATADIR}/cmake/distrib)
 
-install(TARGETS distrib_core distrib_record distrib_rpc distrib_tensor distrib_distrib EXPORT distribTargets
+install(TARGETS distrib_core distrib_record distrib_rpc distrib_tensor distrib_same_bits distrib_distrib EXPORT distribTargets
         FILE_SET HEADERS FILE_SET bodies)
 install(EXPORT distribTargets NAMESPACE distrib:: DESTINATION ${distrib_package_dir})
 

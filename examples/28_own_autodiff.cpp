@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients from automatic differentiation of one's own, here a tape. All that a trainer asks of a model is that derivatives
-// are added to memory that it gives. The variables follow from the sizes of the layers, which only run time knows.
+// Gradients from automatic differentiation of one's own, here a tape. All that a trainer asks of a model is that
+// derivatives are added to memory that it gives. The variables follow from the sizes of the layers, which only run time
+// knows.
 #include <distrib/core/runtime_variables.hpp>
 #include <distrib/data/tfrecords.hpp>
 #include <distrib/example/example_writer.hpp>

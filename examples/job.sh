@@ -113,7 +113,6 @@ train_job() {
   mkdir -p "$out"
 
   train=("$build/examples/${job}_train" --data "$1" --out "$out" "${options[@]}")
-  export OPENBLAS_NUM_THREADS=1
   if [ "$((10#$ps))" -eq 0 ]; then
     run "${train[@]}" --workers "$workers" || status=$?
   else

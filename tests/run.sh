@@ -15,7 +15,9 @@
 #                               in each core, or in each header or folder of headers that is named, as sim/disk and sim;
 #                               tests/mutations.py names the options
 #        tests/run.sh packages  all ways to consume the library, our guide typed on a bare Debian, clang, Conan (from PyPI),
-#                               newer Debians, aarch64; as root
+#                               newer Debians, aarch64, older processors; as root
+#        tests/run.sh packages aarch64 [KIND...]   of these only aarch64, under qemu: tests of all rooms, jobs of processes, or
+#                               what is named: values, bits, pages, rooms, job (tests/consumer/aarch64.sh says what they are)
 #        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark, Hadoop and SeaweedFS (from
 #                               PyPI and Maven, in a cache directory), or those of tests/interop whose names begin so; torch
 #                               (PyTorch, 6 GB) only if it is named
@@ -138,12 +140,35 @@ conan() {
 consumers() { phase "configure release" cmake --preset release && run_ctest packages; }
 
 # The default tests build consumers with g++.
+# Real jobs on emulated processors, and the products and functions that they compute with.
+older_processors() {
+  build release click_convert click_train fashion_mnist_convert fashion_mnist_train distrib_command || return
+  local processor failed_before=$failed
+  for processor in Nehalem Haswell; do
+    counted "same bits on $processor" tests/tensor/same_bits.sh g++ --run "qemu-x86_64 -cpu $processor" || :
+  done
+  counted "same bits: jobs" env -C build/release/tests "$PWD/tests/integration/same_bits.sh" --emulated || :
+  [ "$failed" -eq "$failed_before" ]
+}
+
 clang_consumers() {
   phase "configure release" cmake --preset release || return
   local way
   for way in find_package plugins; do
     counted "consumer $way" tests/consumer/run.sh $way clang++-19 "$PWD/build/clang_consumers/$way" "$PWD/build/release" || return
   done
+}
+
+# As root.
+packages() {
+  part "all ways to consume the library" consumers
+  part "the guide, typed on a bare Debian 12" counted "docs/guide/use.md" tests/consumer/debian.sh bookworm \
+    tests/consumer/typed.sh /typed
+  part "clang" clang_consumers
+  part "Conan" conan
+  part "Debian 13" counted "consumers on Debian 13" tests/consumer/debian.sh trixie tests/consumer/suite.sh
+  part "Debian's newest" counted "consumers on Debian sid" tests/consumer/debian.sh sid tests/consumer/suite.sh
+  part "older processors" older_processors
 }
 
 # Inputs that end a target stay in build/fuzz/findings, those that reach something new in build/fuzz/corpus.
@@ -271,15 +296,13 @@ case ${1:-} in
     part "mutations" mutations "${@:2}"
     ;;
   packages)
-    ensure_packages build tests clang packages
-    part "all ways to consume the library" consumers
-    part "the guide, typed on a bare Debian 12" counted "docs/guide/use.md" tests/consumer/debian.sh bookworm \
-      tests/consumer/typed.sh /typed
-    part "clang" clang_consumers
-    part "Conan" conan
-    part "Debian 13" counted "consumers on Debian 13" tests/consumer/debian.sh trixie tests/consumer/suite.sh
-    part "Debian's newest" counted "consumers on Debian sid" tests/consumer/debian.sh sid tests/consumer/suite.sh
-    part "aarch64" counted "value rooms on aarch64" tests/consumer/aarch64.sh
+    kinds=(values bits pages rooms job)
+    case ${2:-} in
+      '') ensure_packages build tests clang packages; packages ;;
+      aarch64) ensure_packages build tests clang aarch64; [ $# -eq 2 ] || kinds=("${@:3}") ;;
+      *) echo "error: packages takes aarch64 or nothing, not '$2'" >&2; exit 64 ;;
+    esac
+    for kind in "${kinds[@]}"; do part "aarch64: $kind" counted "aarch64: $kind" tests/consumer/aarch64.sh "$kind"; done
     ;;
   interop)
     scripts=()
@@ -314,7 +337,7 @@ case ${1:-} in
     for script in "${scripts[@]}"; do part "$script" engine "$script"; done
     ;;
   *)
-    sed -n '3,29s/^# //p' "$0" >&2
+    sed -n '3,31s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

@@ -10,7 +10,7 @@
 packages_of() {
   case $1 in
     build) echo g++ cmake ninja-build ccache python3 ca-certificates libasio-dev libxtensor-dev zlib1g-dev ;;
-    example) echo libssl-dev openssl dataset-fashion-mnist; packages_of blas; packages_of tools ;;
+    example) echo libssl-dev openssl dataset-fashion-mnist; packages_of tools ;;
     torch) echo libtorch-dev ;;
     gloo) echo libgloo-dev ;;
     blas) echo libxtensor-blas-dev libopenblas-dev ;;
@@ -23,7 +23,7 @@ packages_of() {
         libcpp-httplib-dev libisal-dev libprotobuf-dev libtorch-dev ;;
     browser) echo chromium chromium-driver python3-selenium ;;
     clang) echo clang-19 libclang-rt-19-dev ;;
-    benchmarks) echo libbenchmark-dev libprotobuf-dev protobuf-compiler libisal-dev ;;
+    benchmarks) echo libbenchmark-dev libprotobuf-dev protobuf-compiler libisal-dev; packages_of blas ;;
     grpc) echo libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler ;;
     ps_lite) echo libzmq3-dev libprotobuf-dev protobuf-compiler ;;
     interop) echo python3-venv openjdk-17-jdk-headless maven ;;
@@ -31,7 +31,8 @@ packages_of() {
     engines)
       echo debootstrap docker.io containerd runc iptables docker-compose iproute2 util-linux containernetworking-plugins ipset \
         slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge openmpi-bin etcd-server openssl; packages_of render ;;
-    packages) echo python3-venv debootstrap g++-aarch64-linux-gnu qemu-user ;;
+    packages) echo python3-venv debootstrap; packages_of aarch64 ;;
+    aarch64) echo g++-aarch64-linux-gnu qemu-user ;;
     *) echo "setup.sh: no package group '$1'" >&2; return 64 ;;
   esac
 }

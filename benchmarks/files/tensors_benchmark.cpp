@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures how fast a tensor of 1 GiB is read from files of safetensors and PyTorch, and from a checkpoint, whole and in
-// 64 slices, beside pread of the same bytes into the same memory. The files are in the page cache; each way is taken
+// Measures how fast a tensor of 1 GiB is read from files of safetensors and PyTorch, and from a checkpoint, whole and
+// in 64 slices, beside pread of the same bytes into the same memory. The files are in the page cache; each way is taken
 // nine times, in turns. Prints the medians, in GB/s, as JSON. usage: tensors_benchmark DIRECTORY
 #include <distrib/checkpoint.hpp>
 

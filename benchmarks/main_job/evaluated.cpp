@@ -18,9 +18,6 @@
 #include <string>
 #include <vector>
 
-// Declared here, because cblas.h and xtensor-blas contain conflicting declarations.
-extern "C" void openblas_set_num_threads(int);
-
 namespace {
 
 constexpr distrib::Step steps = 1000, every = 100;
@@ -37,7 +34,6 @@ auto cpu_seconds() -> double {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  openblas_set_num_threads(1);
   std::vector<std::string> rest;
   const auto flags = distrib::ClusterFlags::parse_known(argc, argv, rest);
   if (rest.size() != 3 || (rest[2] != "chief" && rest[2] != "evaluator")) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the CPU seconds of the main job's matrix products alone: as many worker processes at the same time, the
-// products that Mlp::gradients computes, with the same shapes and types, and OpenBLAS on one thread.
+// products that Mlp::gradients computes, with the same shapes and types.
 #include "processes.hpp"
 
 #include <fashion_mnist/mlp.hpp>
@@ -15,9 +15,6 @@
 #include <functional>
 #include <utility>
 #include <vector>
-
-// Declared here, because cblas.h and xtensor-blas contain conflicting declarations.
-extern "C" void openblas_set_num_threads(int);
 
 namespace {
 
@@ -40,14 +37,13 @@ void multiply(std::size_t batch, std::uint64_t steps) {
   // The first two products are added to `activations` and `error`, which are never reset here (the model puts the bias
   // there). So their values grow from step to step; they stay far below infinity and are not denormal.
   for (std::uint64_t step = 0; step < steps; ++step) {
-    xt::blas::gemm(images, distrib::get<"hidden/weights">(std::as_const(values)), activations, false, false, 1.0F,
-                   1.0F);
-    xt::blas::gemm(activations, distrib::get<"output/weights">(std::as_const(values)), error, false, false, 1.0F, 1.0F);
+    distrib::matmul_add(images, distrib::get<"hidden/weights">(std::as_const(values)), activations);
+    distrib::matmul_add(activations, distrib::get<"output/weights">(std::as_const(values)), error);
     auto output_weights = distrib::get<"output/weights">(gradients);
-    xt::blas::gemm(activations, error, output_weights, true, false);
-    xt::blas::gemm(error, distrib::get<"output/weights">(std::as_const(values)), hidden_error, false, true);
+    distrib::matmul(distrib::transposed(activations), error, output_weights);
+    distrib::matmul(error, distrib::transposed(distrib::get<"output/weights">(std::as_const(values))), hidden_error);
     auto hidden_weights = distrib::get<"hidden/weights">(gradients);
-    xt::blas::gemm(images, hidden_error, hidden_weights, true, false);
+    distrib::matmul(distrib::transposed(images), hidden_error, hidden_weights);
   }
 }
 
@@ -65,7 +61,6 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 64;
   }
-  openblas_set_num_threads(1);
   return print(run_processes(std::vector<std::function<void()>>(workers, [&] { multiply(batch, steps); })));
 } catch (const std::exception& error) {
   std::fprintf(stderr, "error: %s\n", error.what());

@@ -26,9 +26,6 @@
 #include <system_error>
 #include <vector>
 
-// Declared here, because cblas.h and xtensor-blas contain conflicting declarations.
-extern "C" void openblas_set_num_threads(int);
-
 namespace {
 
 constexpr std::uint64_t no_end = std::uint64_t{1} << 40;
@@ -58,7 +55,6 @@ class CountSteps {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  openblas_set_num_threads(1);  // the workers already run in parallel
   std::vector<std::string> rest;
   const auto flags = distrib::ClusterFlags::parse_known(argc, argv, rest);
   const bool unkept = rest.size() == 3 && rest[2] == "unkept";

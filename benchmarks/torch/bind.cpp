@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the door itself costs a contribution: everything around loss() and backward(). usage: bind NET. Prints microseconds
-// of the fastest of 20 rounds.
+// What the door itself costs a contribution: everything around loss() and backward(). usage: bind NET. Prints
+// microseconds of the fastest of 20 rounds.
 #include "nets.hpp"
 
 #include <distrib/libtorch/bound_module.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data-parallel training by hand, as C++ programs with LibTorch do it today: each rank computes on its share of a batch,
-// and Gloo adds up the gradients, which lie in one flat tensor. usage: gloo NET RECORDS STEPS RANK WORLD PORT. Rank 0 prints
-// steps per second.
+// Data-parallel training by hand, as C++ programs with LibTorch do it today: each rank computes on its share of a
+// batch, and Gloo adds up the gradients, which lie in one flat tensor. usage: gloo NET RECORDS STEPS RANK WORLD PORT.
+// Rank 0 prints steps per second.
 #include "loop.hpp"
 #include "nets.hpp"
 

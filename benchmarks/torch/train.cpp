@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same networks trained by distrib, in one process with one worker, or as a task of `distrib launch`. usage: train NET
-// RECORDS STEPS OUT. Writes OUT/summary.json.
+// The same networks trained by distrib, in one process with one worker, or as a task of `distrib launch`. usage: train
+// NET RECORDS STEPS OUT. Writes OUT/summary.json.
 #include "fashion_mnist/fashion_example.hpp"
 #include "nets.hpp"
 

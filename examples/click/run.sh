@@ -5,6 +5,7 @@
 # draws the curves.
 usage='usage: examples/click/run.sh [--ps N] [--workers N] [--restart] [--tls] [--steps N] [--mode sync|ssp|async] [--shards N]
                              [--replicas N] [--out DIR] [--examples N | --data FILE...] [--min_count N]
+                             [--max_rows N] [--half_life N]
   --ps N        number of parameter servers, one process each (2); 0: the job runs in one process without sockets
   --workers N   number of workers, one process each; with --ps 0 all in the one process (3)
   --restart     restart a process that was killed, or ended with code 1
@@ -19,11 +20,13 @@ usage='usage: examples/click/run.sh [--ps N] [--workers N] [--restart] [--tls] [
   --data FILE.. use Criteo'"'"'s text files, plain or gzip (train.txt of its Display Advertising Challenge). Every tenth
                 line is for the test, until there are 100000. Above a few million lines, set --min_count too
   --min_count N a value gets rows in the tables once N contributions have contained it (1)
+  --max_rows N  most rows of each table; those that were used least go (no limit)
+  --half_life N with --max_rows: steps after which a use counts as half a use (all uses count alike)
 Example: examples/click/run.sh --ps 2 --workers 3 --restart --out out/click'
 set -euo pipefail
 job=click switches= components=
 values='--steps --replicas --mode --shards --batch --wide_rate --deep_rate --min_count --staleness --seed --save_every'
-values+=' --evaluate_every'
+values+=' --max_rows --half_life --evaluate_every'
 . "$(dirname "${BASH_SOURCE[0]}")/../job.sh"
 
 examples=600000 files=()
@@ -43,7 +46,7 @@ own_flag() {
 }
 read_flags "$@"
 for file in "${files[@]}"; do [ -r "$file" ] || { echo "error: $file: cannot read this file" >&2; exit 66; }; done
-ensure_packages build blas tools
+ensure_packages build tools
 build_job convert train
 
 source="--generate $examples $((10#$examples / 10))"

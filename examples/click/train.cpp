@@ -16,8 +16,6 @@
 #include <string>
 #include <vector>
 
-extern "C" void openblas_set_num_threads(int);  // declared here, because cblas.h and xtensor-blas contradict each other
-
 namespace {
 
 // Returns the best possible AUC on these data; it is known if the data were generated.
@@ -34,7 +32,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
   };
   distrib::IoPool pool{flags.local() ? distrib::usable_cpus() : 2};
   auto trainer =
-      distrib::train(WideDeep{.min_count = s.min_count})
+      distrib::train(WideDeep{.min_count = s.min_count, .max_rows = s.max_rows, .half_life = s.half_life})
           .with_data(read("train-*").shuffle(s.seed).batch(s.batch))
           .with_consistency(consistency)
           .with_updater(distrib::Adagrad{.learning_rate = s.deep_rate, .initial_accumulator_value = 1e-4F})
@@ -61,12 +59,12 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
 }  // namespace
 
 int main(int argc, char** argv) try {
-  openblas_set_num_threads(1);  // the workers are the threads
   std::vector<std::string> rest;
   const auto task = distrib::LaunchedTask::find(argc, argv, rest);
   const auto secret = distrib::SharedSecret::of_job();
   if (rest == std::vector<std::string>{"--probe"}) return probe(task.flags, secret);
   const Settings settings = read_flags(rest);
+  if (settings.products) distrib::use_matmul_kernel(*settings.products);
   const auto run = [&](distrib::Consistency consistency) {
     return task.exit_code(train(settings, task.flags, secret, consistency));
   };

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <distrib/ps/worker/probe.hpp>
+#include <distrib/tensor/matmul.hpp>
 #ifdef DISTRIB_EXAMPLE_TLS
 #include <distrib/net/tls/tls.hpp>
 #endif
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,10 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
                  "A value gets rows in the tables once this many contributions have contained it")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->capture_default_str();
+  app.add_option("--max_rows", s.max_rows, "Most rows of each table; those that were used least go. 0: no limit")
+      ->check(count);
+  app.add_option("--half_life", s.half_life, "With --max_rows: steps after which a use counts as half a use; 0: never")
+      ->check(count);
   app.add_option("--staleness", s.staleness, "With --mode ssp: how many steps workers may be apart")
       ->check(count)
       ->capture_default_str();
@@ -58,6 +64,10 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--start_within", s.start_within, "Seconds that a worker waits for parameter servers at its start")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
       ->capture_default_str();
+  std::map<std::string, distrib::MatmulKernel> kernels;
+  for (const distrib::MatmulKernel kernel : distrib::matmul_kernels()) kernels.emplace(to_string(kernel), kernel);
+  app.add_option("--products", s.products, "Instructions for matrix products (the fastest); all give the same bits")
+      ->transform(CLI::CheckedTransformer(kernels));
   app.footer("In a cluster, also these, unless a scheduler sets them (docs/guide/schedulers.md):\n" +
              distrib::ClusterFlags::help() +
              "\n--probe alone checks the state of this task: exit code 0 good, 1 not.\n");

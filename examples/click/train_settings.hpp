@@ -4,8 +4,11 @@
 #include <distrib/cluster/cluster_flags.hpp>
 #include <distrib/net/transport.hpp>
 #include <distrib/rpc/shared_secret.hpp>
+#include <distrib/tensor/matmul.hpp>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +16,10 @@
 struct Settings {
   std::string data, out = "click", mode = "sync";
   std::uint64_t steps = 0, batch = 64, seed = 1, save_every = 1000, evaluate_every = 0, start_within = 300;
+  std::uint64_t max_rows = 0, half_life = 0;
   std::uint32_t workers = 3, shards = 1, replicas = 1, staleness = 3, min_count = 1;
   float wide_rate = 0.1F, deep_rate = 0.05F;
+  std::optional<distrib::MatmulKernel> products;
 };
 
 /// Reads the flags that are not the cluster's. Exits with a message if a flag is wrong, and after --help.

@@ -3,15 +3,13 @@
 
 #include "click_example.hpp"
 
+#include <distrib/core/same_math.hpp>
 #include <distrib/core/variables.hpp>
 #include <distrib/example/batch.hpp>
 #include <distrib/tensor/lookups.hpp>
+#include <distrib/tensor/matmul.hpp>
 #include <distrib/tensor/values.hpp>
 #include <distrib/train/model.hpp>
-
-// xtensor-blas with OpenBLAS. Included after distrib's headers, which make an old xtensor work with a new clang.
-#define HAVE_CBLAS 1
-#include <xtensor-blas/xblas.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -20,12 +18,13 @@
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 /// Predicts clicks with a wide and a deep part, whose sum is the log-odds of a click (Cheng et al., "Wide & Deep
 /// Learning for Recommender Systems", 2016). Wide: a weight for each value of each category and for each number, and a
 /// bias. Deep: 26 embeddings of 16 elements and the numbers, through two hidden layers of 128 and 64, ReLU. The loss is
-/// sigmoid cross-entropy.
+/// sigmoid cross-entropy. Its products and functions are the library's, so its bits are the same on every machine.
 struct WideDeep {
   static constexpr std::size_t numbers = ClickExample::numbers_count, columns = ClickExample::categories_count;
   static constexpr std::size_t dim = 16, inputs = columns * dim + numbers, hidden1 = 128, hidden2 = 64;
@@ -41,18 +40,23 @@ struct WideDeep {
 
   /// How many contributions must contain a value before it gets a weight and an embedding.
   std::uint32_t min_count = 1;
+  std::uint64_t max_rows = 0;  // of each table; 0: as many as there are values
+  std::uint64_t half_life = 0;  // after this many steps a use counts as half a use
 
   auto variables() const -> Variables {
-    return {{distrib::ZerosInitializer{}, {.min_count = min_count}},
+    return {{distrib::ZerosInitializer{}, {.min_count = min_count, .max_rows = max_rows, .half_life = half_life}},
             {{numbers}},
             {{}},
-            {distrib::UniformInitializer{-0.05F, 0.05F}, {.min_count = min_count}},
+            {distrib::UniformInitializer{-0.05F, 0.05F},
+             {.min_count = min_count, .max_rows = max_rows, .half_life = half_life}},
             {{inputs, hidden1}, distrib::GlorotUniformInitializer{}},
             {{hidden1}},
             {{hidden1, hidden2}, distrib::GlorotUniformInitializer{}},
             {{hidden2}},
             {{hidden2, 1}, distrib::GlorotUniformInitializer{}}};
   }
+
+  auto describe() const -> std::string { return "distrib"; }
 
   /// Returns the key of a value: its column (0 .. 25) in the upper 8 bits; token + 1 in the other bits, or 0 if the
   /// token is missing (-1). So the tokens of 32 bits of different columns never have the same key.
@@ -151,7 +155,7 @@ struct WideDeep {
     pass.second =
         hidden(pass.first, distrib::get<"deep/hidden2/weights">(values), distrib::get<"deep/hidden2/bias">(values));
     Matrix deep = Matrix::from_shape({batch.size(), 1});
-    xt::blas::gemm(pass.second, distrib::get<"deep/output/weights">(values), deep);
+    distrib::matmul(pass.second, distrib::get<"deep/output/weights">(values), deep);
 
     const auto wide = distrib::get<"wide/weights">(values);
     const auto wide_numbers = distrib::get<"wide/numbers">(values);
@@ -174,16 +178,16 @@ struct WideDeep {
   static auto hidden(const Matrix& in, const auto& weights, const auto& bias) -> Matrix {
     Matrix out = Matrix::from_shape({in.shape(0), weights.shape(1)});
     for (std::size_t i = 0; i < out.shape(0); ++i) std::copy(bias.begin(), bias.end(), &out(i, 0));
-    xt::blas::gemm(in, weights, out, false, false, 1.0F, 1.0F);
+    distrib::matmul_add(in, weights, out);
     for (float& x : out.storage()) x = std::max(x, 0.0F);
     return out;
   }
 
   // Writes the gradient of a layer's weights; returns the gradient of its input.
   static auto back(const Matrix& in, const Matrix& error, const auto& weights, auto& weight_gradients) -> Matrix {
-    xt::blas::gemm(in, error, weight_gradients, true, false);
+    distrib::matmul(distrib::transposed(in), error, weight_gradients);
     Matrix in_error = Matrix::from_shape({in.shape(0), in.shape(1)});
-    xt::blas::gemm(error, weights, in_error, false, true);
+    distrib::matmul(error, distrib::transposed(weights), in_error);
     return in_error;
   }
 
@@ -197,7 +201,7 @@ struct WideDeep {
       for (std::size_t j = 0; j < rows.shape(1); ++j) sums(j) += rows(i, j);
   }
 
-  static auto probability(float logit) -> float { return 1 / (1 + std::exp(-logit)); }
+  static auto probability(float logit) -> float { return distrib::same_sigmoid(logit); }
 
   // Returns the mean of -log(probability of the label).
   static auto log_loss(const std::vector<float>& logits, std::span<const std::int64_t> labels) -> float {
@@ -205,7 +209,7 @@ struct WideDeep {
     for (std::size_t i = 0; i < labels.size(); ++i) {
       if (labels[i] != 0 && labels[i] != 1) throw std::invalid_argument("a label is neither 0 nor 1");
       const float wrong = labels[i] == 1 ? -logits[i] : logits[i];
-      sum += std::max(wrong, 0.0F) + std::log1p(std::exp(-std::abs(wrong)));
+      sum += std::max(wrong, 0.0F) + distrib::same_log1p(distrib::same_exp(-std::abs(wrong)));
     }
     return sum / static_cast<float>(labels.size());
   }

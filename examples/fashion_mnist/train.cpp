@@ -15,8 +15,6 @@
 #include <string>
 #include <vector>
 
-extern "C" void openblas_set_num_threads(int);  // declared here, because cblas.h and xtensor-blas contradict each other
-
 namespace {
 
 auto cluster_mode(const Settings& s, const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret)
@@ -66,12 +64,12 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
 }  // namespace
 
 int main(int argc, char** argv) try {
-  openblas_set_num_threads(1);  // the workers are the threads
   std::vector<std::string> rest;
   const auto task = distrib::LaunchedTask::find(argc, argv, rest);
   const auto secret = distrib::SharedSecret::of_job();
   if (rest == std::vector<std::string>{"--probe"}) return probe(task.flags, secret);
   const Settings settings = read_flags(rest);
+  if (settings.products) distrib::use_matmul_kernel(*settings.products);
   const auto run = [&](distrib::Consistency consistency) {
     return task.exit_code(train(settings, task.flags, secret, consistency));
   };

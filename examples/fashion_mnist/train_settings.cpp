@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <distrib/ps/worker/probe.hpp>
+#include <distrib/tensor/matmul.hpp>
 #ifdef DISTRIB_EXAMPLE_TLS
 #include <distrib/net/tls/tls.hpp>
 #endif
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -53,6 +55,10 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--metrics", s.metrics,
                  "HOST:PORT at which ps 0 answers GET /metrics; ps 1 uses the next port, and so on");
   app.add_flag("--hold_out", s.hold_out, "Train on nine tenths of the training set, evaluate on the last tenth");
+  std::map<std::string, distrib::MatmulKernel> kernels;
+  for (const distrib::MatmulKernel kernel : distrib::matmul_kernels()) kernels.emplace(to_string(kernel), kernel);
+  app.add_option("--products", s.products, "Instructions for matrix products (the fastest); all give the same bits")
+      ->transform(CLI::CheckedTransformer(kernels));
   app.footer("In a cluster, also these, unless a scheduler sets them (docs/guide/schedulers.md):\n" +
              distrib::ClusterFlags::help() +
              "\n--probe alone checks the state of this task: exit code 0 good, 1 not.\n");

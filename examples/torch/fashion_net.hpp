@@ -12,8 +12,8 @@
 
 #include <memory>
 
-/// A module of LibTorch that knows nothing of distrib: two convolutions with batch normalization, two linear layers with
-/// dropout between them; 106 250 parameters.
+/// A module of LibTorch that knows nothing of distrib: two convolutions with batch normalization, two linear layers
+/// with dropout between them; 106 250 parameters.
 struct FashionNet : torch::nn::Module {
   FashionNet() {
     conv1 = register_module("conv1", torch::nn::Conv2d(torch::nn::Conv2dOptions(1, 16, 3).padding(1)));

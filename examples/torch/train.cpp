@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,7 @@ int main(int argc, char** argv) try {
   std::vector<std::string> rest;
   const auto task = distrib::LaunchedTask::find(argc, argv, rest);
   const Settings settings = read_flags(rest);
+  if (settings.products) throw std::invalid_argument("--products: LibTorch has products of its own");
   const auto run = [&](distrib::Consistency consistency) {
     return task.exit_code(train(settings, task.flags, consistency));
   };

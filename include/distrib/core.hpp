@@ -14,6 +14,7 @@
 #include <distrib/core/philox.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/core/runtime_variables.hpp>
+#include <distrib/core/same_math.hpp>
 #include <distrib/core/shape.hpp>
 #include <distrib/core/slice.hpp>
 #include <distrib/core/usable_cpus.hpp>

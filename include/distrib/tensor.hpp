@@ -4,5 +4,6 @@
 
 #include <distrib/tensor/initial_values.hpp>
 #include <distrib/tensor/lookups.hpp>
+#include <distrib/tensor/matmul.hpp>
 #include <distrib/tensor/values.hpp>
 #include <distrib/tensor/view.hpp>

@@ -1,5 +1,5 @@
-// error: a model needs: auto gradients\(const distrib::Batch<Example>&, const distrib::Values<Variables>&, distrib::Gradients<Variables>&, distrib::StepContext\) const -> float
-// SPDX-License-Identifier: Apache-2.0
+// error: a model needs: auto gradients\(const distrib::Batch<Example>&, const distrib::Values<Variables>&,
+// distrib::Gradients<Variables>&, distrib::StepContext\) const -> float SPDX-License-Identifier: Apache-2.0
 #include <distrib/train/builder.hpp>
 
 struct Model {

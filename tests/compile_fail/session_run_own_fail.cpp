@@ -1,5 +1,5 @@
-// error: run\(\) of a session with OwnBatches takes a function that can be called as step\(const distrib::Values<Variables>&,
-// SPDX-License-Identifier: Apache-2.0
+// error: run\(\) of a session with OwnBatches takes a function that can be called as step\(const
+// distrib::Values<Variables>&, SPDX-License-Identifier: Apache-2.0
 #include "support/least_model.hpp"
 
 auto run() {

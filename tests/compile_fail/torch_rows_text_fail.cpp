@@ -1,5 +1,5 @@
-// error: distrib: get\(rows, name\): the names of a task's tables are checked by the compiler: write get<"name">\(rows\)
-// SPDX-License-Identifier: Apache-2.0
+// error: distrib: get\(rows, name\): the names of a task's tables are checked by the compiler: write
+// get<"name">\(rows\) SPDX-License-Identifier: Apache-2.0
 #include <distrib/libtorch/torch_model.hpp>
 
 using Tables = distrib::VariableList<distrib::Embedding<"user", float, 4>>;

@@ -1,5 +1,5 @@
-// error: distrib: for the hook Evaluate\{\}, a task needs: auto evaluate\(Net&, const distrib::Batch<Example>&\) const -> distrib::Metrics
-// SPDX-License-Identifier: Apache-2.0
+// error: distrib: for the hook Evaluate\{\}, a task needs: auto evaluate\(Net&, const distrib::Batch<Example>&\) const
+// -> distrib::Metrics SPDX-License-Identifier: Apache-2.0
 #include <distrib/libtorch/torch_model.hpp>
 
 struct Task {

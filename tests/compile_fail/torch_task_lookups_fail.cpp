@@ -1,5 +1,5 @@
-// error: distrib: a task with Tables needs: void lookups\(const distrib::Batch<Example>&, distrib::Lookups<Tables>&\) const
-// SPDX-License-Identifier: Apache-2.0
+// error: distrib: a task with Tables needs: void lookups\(const distrib::Batch<Example>&, distrib::Lookups<Tables>&\)
+// const SPDX-License-Identifier: Apache-2.0
 #include <distrib/libtorch/torch_model.hpp>
 
 struct Task {

@@ -1,5 +1,5 @@
-// error: distrib: a task with Tables needs: auto loss\(Net&, const distrib::Batch<Example>&, const distrib::TorchRows<Tables>&\)
-// SPDX-License-Identifier: Apache-2.0
+// error: distrib: a task with Tables needs: auto loss\(Net&, const distrib::Batch<Example>&, const
+// distrib::TorchRows<Tables>&\) SPDX-License-Identifier: Apache-2.0
 #include <distrib/libtorch/torch_model.hpp>
 
 struct Task {

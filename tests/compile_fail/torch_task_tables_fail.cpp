@@ -1,5 +1,5 @@
-// error: distrib: the Tables of a task must be a VariableList of Embeddings, and of nothing else: the rest of what is trained
-// SPDX-License-Identifier: Apache-2.0
+// error: distrib: the Tables of a task must be a VariableList of Embeddings, and of nothing else: the rest of what is
+// trained SPDX-License-Identifier: Apache-2.0
 #include <distrib/libtorch/torch_model.hpp>
 
 struct Task {

@@ -1,5 +1,5 @@
-// error: (?s)\A(?!.*no (member|matching)).*with_consistency takes BulkSynchronousParallel, StaleSynchronousParallel or AsynchronousParallel
-// SPDX-License-Identifier: Apache-2.0
+// error: (?s)\A(?!.*no (member|matching)).*with_consistency takes BulkSynchronousParallel, StaleSynchronousParallel or
+// AsynchronousParallel SPDX-License-Identifier: Apache-2.0
 #include "support/least_model.hpp"
 
 // Looks like the three existing modes, but a parameter server would not know it.

@@ -1,27 +1,141 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Compiles the tests of the rooms that need only a compiler and xtensor for aarch64, and runs them with qemu. Skips
-# tests that use protobuf or zlib, because their libraries are not available for aarch64 here.
-# usage: aarch64.sh [ROOM...]
+# Compiles tests for aarch64 with Debian's cross compiler, and runs them under qemu, which runs programs of another
+# processor on this one. qemu shows neither the speed nor the weak memory ordering of such a processor.
+# usage: aarch64.sh values   the test files of the value rooms whose results a processor could change: 90 s of CPU,
+#                            and no library is needed
+#        aarch64.sh bits     updaters compute the same bits with g++ and clang, and nothing is fused in the library
+#        aarch64.sh pages    memory of parameter servers on systems with pages of 4, 16 and 64 KiB
+#        aarch64.sh rooms    all tests of all rooms
+#        aarch64.sh job      the main example in one process, as a cluster, and as one job with tasks of both processors:
+#                            the same hash
+#        aarch64.sh          all of these
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-rooms=("${@:-core cluster optimizer placement sharding checkpoint example tensor}")
-out=$PWD/build/aarch64
-mkdir -p "$out"
+logs=build/logs
+. tools/setup.sh
+. tools/aarch64.sh
+jobs=$(nproc)
 
-compile() {  # compile SOURCE: the headers of Catch2, xtensor and nlohmann-json do not depend on the machine
-  local object=$out/${1//\//_}.o
-  ccache aarch64-linux-gnu-g++ -std=c++20 -O1 -Iinclude -Itests -idirafter /usr/include \
-    -DDISTRIB_TEST_DIR="\"$PWD/tests\"" -c "$1" -o "$object"
+# What each processor computes in its own way: checksums, conversions, kernels, parsers of words, layouts of memory.
+# Needs no library of the other processor: headers of Catch2, xtensor and nlohmann-json are the same everywhere.
+values() {
+  local out=build/aarch64_values room
+  local files_of_core="half stochastic_rounding crc32c sha256 philox float_codec bytes protowire shortest_text"
+  local files_of_record="resync frame record_iterator"
+  local files_of_tensor="values view"
+  local files_of_checkpoint="bundle_reader bundle_writer snappy ordered_code table_reader"
+  local files_of_cluster="cluster_spec tf_config"
+  local files_of_optimizer="adagrad adam momentum ftrl reduce square_sum"
+  local files_of_placement="greedy_load_balancing"
+  local files_of_sharding="consistent_hash_sharding mod_sharding"
+  local files_of_summary="histogram"
+  local files_of_example="batch parse_example sequence_example_view"
+  rm -rf "$out" && mkdir -p "$out"
+  for room in core record tensor checkpoint cluster optimizer placement sharding summary example; do
+    local files=files_of_$room file
+    for file in ${!files}; do
+      [ -e "tests/$room/${file}_test.cpp" ] || continue
+      echo "#include \"$room/${file}_test.cpp\""
+    done >"$out/$room.cpp"
+  done
+  echo "compile: $(grep -c . "$out"/*.cpp | wc -l) rooms, $(cat "$out"/*.cpp | wc -l) test files"
+  export out
+  printf '%s\0' "$out"/*.cpp tests/support/main.cpp tests/support/test_dir.cpp |
+    xargs -0 -n 1 -P "$jobs" bash -c 'compile "$1"' compile
+  aarch64-linux-gnu-g++ -static "$out"/*.o -o "$out/values" -pthread
+  qemu-aarch64 "$out/values"
+}
+
+compile() {  # SOURCE
+  ccache aarch64-linux-gnu-g++ -std=c++20 -O1 -w -DDISTRIB_TEST_EMULATED=1 -DDISTRIB_TEST_DIR="\"$PWD/tests\"" \
+    -Iinclude -Itests -idirafter /usr/include -c "$1" -o "$out/$(basename "$1" .cpp).o"
 }
 export -f compile
-export out
 
-for room in ${rooms[@]}; do
-  rm -f "$out"/*.o
-  tests=$(grep -LE 'pb\.h|_oracle\.hpp|<distrib/record' "tests/$room"/*_test.cpp || true)
-  printf '%s\0' tests/support/main.cpp tests/support/test_dir.cpp $tests | xargs -0 -n 1 -P "$(nproc)" bash -c 'compile "$1"' compile
-  aarch64-linux-gnu-g++ -static "$out"/*.o -o "$out/$room" -pthread
-  echo "$room: $(wc -w <<<"$tests") of $(ls "tests/$room"/*_test.cpp | wc -l) files"
-  qemu-aarch64 "$out/$room"
-done
+run() {  # PROGRAM ARGUMENT...
+  qemu-aarch64 ${page_bytes:+-p "$page_bytes"} -L /usr/aarch64-linux-gnu \
+    -E LD_LIBRARY_PATH="$DISTRIB_AARCH64_ROOT/usr/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib" "$@"
+}
+
+build() {  # TARGET...
+  ensure_aarch64
+  cmake --preset aarch64 >/dev/null && cmake --build --preset aarch64 -j "$jobs" --target "$@"
+}
+
+bits() {
+  local clang=build/aarch64_clang/clang++ found
+  mkdir -p "${clang%/*}"
+  printf '#!/bin/sh\nexec clang++-19 --target=aarch64-linux-gnu "$@"\n' >$clang
+  chmod +x $clang
+  tests/optimizer/same_bits.sh aarch64-linux-gnu-g++
+  ! command -v clang++-19 >/dev/null || tests/optimizer/same_bits.sh "$PWD/$clang"
+  # g++ fuses a product and a sum on aarch64 unless told otherwise. The library is built as users build it: untold.
+  build distrib_compiled
+  found=$(aarch64-linux-gnu-objdump -dC --no-show-raw-insn build/aarch64/libdistrib_compiled.a |
+    awk '/>:$/ { name = $0 } $2 ~ /^(fml[as]|fnml[as]|fn?m(add|sub)|frecpe|frsqrte)$/ && !seen[name]++ { print name }' |
+    grep -v "$fused_on_purpose" || true)
+  [ -z "$found" ] || { printf 'fused or estimating instructions in\n%s\n' "$found" >&2; return 1; }
+  echo "no fused instruction in libdistrib_compiled.a"
+}
+fused_on_purpose=matmul  # the products of tensor/matmul.hpp: one fused step is their definition
+
+pages() {
+  build distrib_ps_rows_tests
+  for page_bytes in 4096 16384 65536; do
+    echo "pages of $((page_bytes / 1024)) KiB:"
+    run build/aarch64/tests/distrib_ps_rows_tests '~[.]'
+  done
+  unset page_bytes
+}
+
+rooms() {
+  build distrib_room_tests
+  ctest --preset aarch64 -j "$jobs" --output-log build/logs/ctest-aarch64.txt
+}
+
+# Jobs of real processes: all tasks on aarch64, and ps 1 and worker 1 on aarch64 with the others on this processor.
+job() {
+  local out=$PWD/build/aarch64_job host=$PWD/build/release options=(--steps 20) name
+  build fashion_mnist_train
+  cmake --preset release >/dev/null
+  cmake --build --preset release -j "$jobs" --target fashion_mnist_train fashion_mnist_convert distrib_command
+  rm -rf "$out" && mkdir -p "$out"
+  task "$out/emulated" "$PWD/build/aarch64/examples/fashion_mnist_train"
+  cat >"$out/mixed" <<MIXED
+#!/bin/sh
+case " \$* " in *' --task_index=1 '*) exec '$out/emulated' "\$@" ;; esac
+exec '$host/examples/fashion_mnist_train' "\$@"
+MIXED
+  chmod +x "$out/mixed"
+  cd "$out"
+  "$host/examples/fashion_mnist_convert" /usr/share/datasets/fashion-mnist data >convert.log
+  options+=(--data data)
+  "$host/examples/fashion_mnist_train" "${options[@]}" --out native >native.log
+  ./emulated "${options[@]}" --out alone >alone.log
+  for name in emulated mixed; do
+    "$host/tools/distrib" launch --ps 2 --workers 3 -- "./$name" "${options[@]}" --out "cluster_$name" >"cluster_$name.log" 2>&1 ||
+      { tail -n 40 "cluster_$name.log" >&2; return 1; }
+  done
+  python3 - native alone cluster_emulated cluster_mixed <<'HASHES'
+import json, sys
+hashes = {name: json.load(open(name + "/summary.json"))["parameters_sha256"] for name in sys.argv[1:]}
+for name, value in hashes.items(): print(f"{name:18} {value}")
+sys.exit(len(set(hashes.values())) != 1)
+HASHES
+}
+
+task() {  # SCRIPT PROGRAM   writes a script that runs the program under qemu
+  cat >"$1" <<TASK
+#!/bin/sh
+exec qemu-aarch64 -L /usr/aarch64-linux-gnu \\
+  -E LD_LIBRARY_PATH='$DISTRIB_AARCH64_ROOT/usr/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib' '$2' "\$@"
+TASK
+  chmod +x "$1"
+}
+
+case ${1:-} in
+  values | bits | pages | rooms | job) "$1" ;;
+  '') for part in values bits pages rooms job; do tests/consumer/aarch64.sh $part; done ;;
+  *) sed -n '5,13s/^# //p' "$0" >&2; exit 64 ;;
+esac

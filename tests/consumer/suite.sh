@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 logs=build/logs
 . tools/setup.sh
 ensure_packages build tests
-rooms=(core message net net/tls record remote rpc tensor)
+rooms=(core message net net/tls record remote remote/s3 rpc tensor)
 cmake --preset release
 cmake --build build/release -j "$(nproc)" --target $(printf "distrib_%s_tests " "${rooms[@]//\//_}") -- -k 0
 ctest --preset release -R "^(consumer|$(IFS='|'; echo "${rooms[*]}"))/"

@@ -27,6 +27,11 @@ TEST_CASE("Embedding: info() describes it for run-time code", "[core]") {
   const User told{ZerosInitializer{}, {.rows = 100, .min_count = 2, .evict_after = 3, .kept_as = FloatFormat::float16}};
   CHECK(told.info() == TableInfo{"user", 16, 100, ZerosInitializer{}, 2, 3, FloatFormat::float16});
   CHECK_FALSE(told.info().any_key());
+  const User bounded{
+      UniformInitializer{},
+      {.evict_after = 9, .evict_in_turns = true, .max_rows = 70'000, .half_life = 640, .max_new_keys = 5}};
+  CHECK(bounded.info() ==
+        TableInfo{"user", 16, 0, UniformInitializer{}, 1, 9, FloatFormat::float32, true, 70'000, 640, 5});
 }
 
 TEST_CASE("VariableList: lists tables separately from variables", "[core]") {

@@ -56,6 +56,29 @@ TEST_CASE("TableInfo: any number is a key unless `rows` is set", "[core]") {
   CHECK(other != info);
 }
 
+TEST_CASE("TableInfo: has_good_options() says whether rows can come and go so", "[core]") {
+  const auto good = [](auto change) {
+    TableInfo info;
+    change(info);
+    return info.has_good_options();
+  };
+  CHECK(good([](TableInfo&) {}));
+  CHECK(good([](TableInfo& t) { t.rows = 5; }));
+  CHECK_FALSE(good([](TableInfo& t) { t.min_count = 0; }));
+  CHECK_FALSE(good([](TableInfo& t) { t.rows = 5, t.min_count = 2; }));
+  CHECK_FALSE(good([](TableInfo& t) { t.rows = 5, t.evict_after = 2; }));
+  CHECK_FALSE(good([](TableInfo& t) { t.rows = 5, t.max_rows = 2; }));
+  CHECK(good([](TableInfo& t) { t.evict_after = 2, t.evict_in_turns = true; }));
+  CHECK_FALSE(good([](TableInfo& t) { t.evict_in_turns = true; }));
+  CHECK(good([](TableInfo& t) { t.max_rows = 1, t.half_life = 1, t.max_new_keys = 1; }));
+  CHECK_FALSE(good([](TableInfo& t) { t.half_life = 1; }));
+  CHECK_FALSE(good([](TableInfo& t) { t.max_new_keys = 1; }));
+  constexpr std::uint64_t most = std::uint64_t{1} << 40;
+  CHECK(good([](TableInfo& t) { t.max_rows = t.max_new_keys = most; }));
+  CHECK_FALSE(good([](TableInfo& t) { t.max_rows = most + 1; }));
+  CHECK_FALSE(good([](TableInfo& t) { t.max_rows = 1, t.max_new_keys = most + 1; }));
+}
+
 TEST_CASE("RowInitializer: rows of a table with numbered keys equal those of a variable", "[core]") {
   for (const Initializer& initializer : initializers)
     for (const std::uint32_t dim : {1U, 3U, 16U}) {

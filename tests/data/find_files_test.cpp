@@ -77,7 +77,8 @@ TEST_CASE("find_files: if nothing matches, the error names pattern and directory
 TEST_CASE("find_files: a URL, which is no local file, is named without its secrets", "[data]") {
   Error error;
   CHECK(distrib::find_files(std::vector<std::string>{"https://me:SECRET@h/a?sig=SECRET"}, error).empty());
-  CHECK_THAT(error.where, ContainsSubstring("\"a\" in directory \"https://h\"") && !ContainsSubstring("SECRET"));
+  CHECK(error.code == data_errc::is_url);
+  CHECK(error.where == "\"https://h/a\"");
 }
 
 TEST_CASE("find_files: a directory whose name looks like a pattern stands for itself", "[data]") {

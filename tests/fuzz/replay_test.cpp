@@ -57,4 +57,5 @@ TEST_CASE("hadoop_pipes") { replay("hadoop_pipes", fuzz::hadoop_pipes); }
 TEST_CASE("spark") { replay("spark", fuzz::spark); }
 TEST_CASE("s3") { replay("s3", fuzz::s3); }
 TEST_CASE("webhdfs") { replay("webhdfs", fuzz::webhdfs); }
+TEST_CASE("cut_object") { replay("cut_object", fuzz::cut_object); }
 TEST_CASE("coordinator") { replay("coordinator", fuzz::coordinator); }

@@ -32,6 +32,7 @@ void hadoop_pipes(ByteView input);  ///< What Hadoop sends to a task, cut anywhe
 void spark(ByteView input);  ///< A record of Spark, and names of its directories.
 void s3(ByteView input);  ///< Answers of object stores and of servers of credentials, files of profiles, URLs.
 void webhdfs(ByteView input);  ///< Answers of name nodes, data nodes and HTTP servers, and their URLs.
+void cut_object(ByteView input);  ///< Objects of cuts in an object store, and their names.
 void coordinator(ByteView input);  ///< Messages of a coordinator and its workers, and arguments of functions.
 
 }  // namespace fuzz

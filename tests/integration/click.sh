@@ -5,7 +5,6 @@
 # build/PRESET/tests, where the programs are ../examples/click_* and ../tools/distrib.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
-export OPENBLAS_NUM_THREADS=1
 unset TF_CONFIG
 field() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json")).get(sys.argv[2]))' "$@"; }
 

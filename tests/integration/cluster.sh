@@ -6,7 +6,6 @@
 # whole job, makes ten kills, and checks times and memory.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
-export OPENBLAS_NUM_THREADS=1
 unset TF_CONFIG NO_COLOR
 
 full=

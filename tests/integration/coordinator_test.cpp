@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A coordinator, three workers and two parameter servers as processes of their own, each killed with kill -9 at ten
-// moments: every function ends with its value, nothing is counted less than once, and in the end every process ends with
-// code 0.
+// moments: every function ends with its value, nothing is counted less than once, and in the end every process ends
+// with code 0.
 #include <distrib/coordinator/cluster_coordinator.hpp>
 #include <distrib/coordinator/function_worker.hpp>
 #include <distrib/net/io_pool.hpp>

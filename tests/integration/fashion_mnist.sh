@@ -6,7 +6,6 @@ set -euo pipefail
 programs=$PWD/../examples
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export OPENBLAS_NUM_THREADS=1
 failures=0
 fail() { echo "FAILED: $*" >&2; failures=$((failures + 1)); }
 

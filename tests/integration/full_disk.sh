@@ -11,7 +11,6 @@ if [ "${1:-}" != --inside ]; then
 fi
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
 trap 'umount "$work/job/checkpoint" 2>/dev/null || true; rm -rf "$work"' EXIT
-export OPENBLAS_NUM_THREADS=1
 unset TF_CONFIG NO_COLOR
 fail() { echo "FAILED: $*" >&2; [ ! -e job.log ] || tail -n 40 job.log >&2; exit 1; }
 until_log() {  # PATTERN      waits until the log contains it, for at most 60 s

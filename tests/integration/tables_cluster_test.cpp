@@ -57,6 +57,30 @@ TEST_CASE("tables: kept in a 16-bit format, the job ends with the same bits, int
   }
 }
 
+TEST_CASE("tables: with max_rows, the job ends with the same bits on any number of servers, interrupted or not",
+          "[train]") {
+  const support::TempDirectory data;
+  const auto dataset = table_model::write(data.path(), 600, table_model::crowded_users(60));
+  const auto builder = [&](std::uint32_t shards) {
+    return table_model::builder(dataset, 2, shards, 60, {.max_rows = 8 * 1024, .half_life = 64});
+  };
+  auto local = builder(1).build();
+  CHECK(local.run() == 0);
+  for (const std::size_t servers : {1U, 2U, 3U})
+    for (const std::uint32_t shards : {1U, 2U}) {
+      CAPTURE(servers, shards);
+      const auto result = loopback_cluster::run(builder(shards), servers, 2);
+      CHECK(result.parameters_sha256 == local.result().parameters_sha256);
+    }
+  const support::TempDirectory out;
+  const SaveCheckpoint save{.directory = out.path().string(), .every_steps = 10};
+  auto first = builder(3).with_hooks(save, line_job::StopAfter{23}).build();
+  CHECK(first.run() == 1);
+  auto second = builder(2).with_hooks(save).build();
+  CHECK(second.run() == 0);
+  CHECK(second.result().parameters_sha256 == local.result().parameters_sha256);
+}
+
 TEST_CASE("tables: an asynchronous job learns, too", "[train]") {
   const support::TempDirectory data;
   const auto dataset = table_model::write(data.path());

@@ -5,7 +5,6 @@
 # build/PRESET/tests, where the programs are ../examples/fashion_mnist_* and ../tools/distrib.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
-export OPENBLAS_NUM_THREADS=1
 unset TF_CONFIG NO_COLOR DISTRIB_TLS_DIRECTORY DISTRIB_TLS_PEERS DISTRIB_TLS_REFRESH DISTRIB_SECRET DISTRIB_SECRET_FILE
 command -v openssl >/dev/null || { echo 'the program openssl is missing'; exit 77; }
 

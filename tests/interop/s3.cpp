@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations on a real object store, for s3.py. Server, region and keys come from the environment.
 //
-// usage: s3 put URL | get URL | list URL | absent URL | replace URL VERSION | info URL | copy URL KEY | remove URL KEY...
+// usage: s3 put URL | get URL | list URL | absent URL | replace URL VERSION | info URL | copy URL KEY | remove URL
+// KEY...
 //           | uploads URL | canonical
 //
 // put, absent, replace   write standard input to the object; print its version
 // get                    writes the object to standard output
 // list, uploads, info    print a line each: bytes, version and key; id and key
-// canonical              reads requests from standard input, a line each: METHOD KEY QUERY HEADERS in hexadecimal digits,
+// canonical              reads requests from standard input, a line each: METHOD KEY QUERY HEADERS in hexadecimal
+// digits,
 //                        where QUERY and HEADERS are NAME=VALUE,...; prints path, query and canonical request of each
 // Failures: "error: CODE: place", exit code 1.
 #include <distrib/remote/s3/s3_client.hpp>

@@ -13,22 +13,16 @@ import json
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "tensorflow"))
+from hosts import free_hosts  # noqa: E402
+
 BUILD = pathlib.Path(sys.argv[1]).resolve().parents[1]
 THEIRS = [sys.executable, pathlib.Path(__file__).with_name("tensorflow") / "coordinator.py"]
 OURS = [BUILD / "examples/33_coordinator_train"]
-
-
-def free_hosts(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    hosts = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
-    for s in sockets:
-        s.close()
-    return hosts
 
 
 def run(command, tasks_end):

@@ -9,7 +9,6 @@ PROGRAMS: the folder of the built interop programs; the command and the examples
 """
 
 import pathlib
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,17 +16,12 @@ import time
 
 import tensorflow as tf
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "tensorflow"))
+from hosts import free_hosts  # noqa: E402
+
 STEPS = 300
 BUILD = pathlib.Path(sys.argv[1]).resolve().parents[1]
 PROGRAM = pathlib.Path(__file__).with_name("tensorflow") / "monitored_session.py"
-
-
-def free_hosts(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    hosts = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
-    for s in sockets:
-        s.close()
-    return hosts
 
 
 def run_theirs(out):

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // usage: torch_files write DIRECTORY | read FILE
 // write: fills DIRECTORY with model.safetensors, sharded.safetensors.index.json and its files, and model.pt, which hold
-// the same tensors of every type; and with a checkpoint of a table on three shards. read: prints a line of JSON for each
+// the same tensors of every type; and with a checkpoint of a table on three shards. read: prints a line of JSON for
+// each
 // tensor of a file: name, dtype, shape, and its bytes as hex.
 #include <distrib/checkpoint/formats/safetensors_writer.hpp>
 #include <distrib/checkpoint/formats/tensor_file.hpp>

@@ -3,6 +3,7 @@
 # usage: same_bits.sh CXX... [INCLUDE_DIRECTORY]
 # Compiles same_bits_probe.cpp with each compiler, without flags and with flags up to the most reckless. Every program
 # that this machine can run must print same_bits.expected. The code must not contain fused or estimating instructions.
+# A compiler for another processor (aarch64-linux-gnu-g++): the programs run under qemu.
 set -eu
 [ $# -gt 0 ] || { sed -n 's/^# usage/usage/p' "$0" >&2; exit 2; }
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
@@ -20,7 +21,7 @@ banned='v?fn?m(add|sub)[0-9a-z]*|v?rcp[0-9a-z]*|v?rsqrt[0-9a-z]*'  # x86
 banned="$banned|fml[as]|fnml[as]|fn?m(add|sub)|frecpe|frsqrte"        # aarch64
 
 fused_or_estimated() {  # prints the forbidden instructions of an object file
-  objdump -d --no-show-raw-insn "$1" | grep -E "[[:space:]]($banned)[[:space:]]" || true
+  "$objdump" -d --no-show-raw-insn "$1" | grep -E "[[:space:]]($banned)[[:space:]]" || true
 }
 
 failed=0
@@ -37,7 +38,7 @@ check() {  # check RUN CXX FLAGS...: RUN is yes when this machine can run the pr
 $found"
   if [ "$run" = no ]; then
     echo "same_bits: $cxx $*: compiled and searched; this CPU cannot run it"
-  elif "$work/probe" > "$work/printed" && diff "$here/same_bits.expected" "$work/printed" > "$work/difference"; then
+  elif $emulator "$work/probe" > "$work/printed" && diff "$here/same_bits.expected" "$work/printed" > "$work/difference"; then
     echo "same_bits: $cxx $*: same"
   else
     fail "$cxx $*: other bits
@@ -47,9 +48,14 @@ $(cat "$work/difference")"
 
 for cxx in "$@"; do
   [ ! -d "$cxx" ] || continue
+  machine=$("$cxx" -dumpmachine | sed "s/-unknown-/-/")  # clang calls Debian's aarch64-linux-gnu so
+  processor=${machine%%-*} objdump=objdump emulator=
+  if [ "$processor" != "$(uname -m)" ]; then
+    objdump=$processor-linux-gnu-objdump emulator="qemu-$processor -L /usr/$processor-linux-gnu"
+  fi
   check yes "$cxx" -O0
   check yes "$cxx" -O2
-  case $(uname -m) in
+  case $processor in
     x86_64)
       if can_run avx2 fma; then v3=yes; else v3=no; fi
       if can_run avx512f avx512bw avx512cd avx512dq avx512vl; then v4=yes; else v4=no; fi
@@ -58,6 +64,14 @@ for cxx in "$@"; do
       # Tests the search itself: ordinary code has a fused instruction, and the search must find it.
       echo 'float fused(float a, float b, float c) { return a * b + c; }' > "$work/careless.cpp"
       "$cxx" -O3 -march=x86-64-v4 -ffast-math -c "$work/careless.cpp" -o "$work/careless.o"
+      [ -n "$(fused_or_estimated "$work/careless.o")" ] || fail "$cxx: the search does not find a fused instruction"
+      ;;
+    aarch64)
+      check yes "$cxx" -O3 -ffast-math
+      check yes "$cxx" -O3 -ffast-math -mcpu=neoverse-n1
+      # Both compilers fuse ordinary code here, without any flag.
+      echo 'float fused(float a, float b, float c) { return a * b + c; }' > "$work/careless.cpp"
+      "$cxx" -O2 -c "$work/careless.cpp" -o "$work/careless.o"
       [ -n "$(fused_or_estimated "$work/careless.o")" ] || fail "$cxx: the search does not find a fused instruction"
       ;;
     *) check yes "$cxx" -O3 -ffast-math ;;

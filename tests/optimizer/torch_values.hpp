@@ -52,8 +52,8 @@ inline void check_near(std::span<const float> found, const std::vector<double>& 
   }
 }
 
-/// Checks `updater` after 1, 10 and 100 steps. `in_rows`: at each step two of three rows have a gradient. Slots that the
-/// record does not have are not compared.
+/// Checks `updater` after 1, 10 and 100 steps. `in_rows`: at each step two of three rows have a gradient. Slots that
+/// the record does not have are not compared.
 template <class U>
 void check_against_torch(const U& updater, bool in_rows = false) {
   constexpr std::size_t rows = 5;

@@ -168,9 +168,9 @@ TEST_CASE("tfrecords: failures behind HTTP servers name a URL without its query"
     CHECK(error);
     CHECK_THAT(error.where, ContainsSubstring(server.url() + path + ": record 0") && !ContainsSubstring("SECRET"));
     error = {};
-    distrib::RecordFiles{files.find(error), {}, error, [&](const std::string& name) {
-                           return distrib::AnyByteSource{files.open(name)};
-                         }};
+    const distrib::RemoteOpening opening{
+        [&](const std::string& name) { return distrib::AnyByteSource{files.open(name)}; }};
+    distrib::RecordFiles{files.find(error), {}, error, opening};
     CHECK(error);
     CHECK_THAT(error.where, ContainsSubstring(server.url() + path + ": record 0") && !ContainsSubstring("SECRET"));
   }

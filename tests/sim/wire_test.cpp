@@ -376,6 +376,15 @@ TEST_CASE("Wire: to detach an end twice does what once does, and draws no furthe
   CHECK(twice.b.losses == 1);
 }
 
+TEST_CASE("Wire: when the second end leaves, nobody is there to be told", "[sim]") {
+  Tapes one_left, both_left;
+  one_left.wire->detach_a();
+  both_left.wire->detach_a();
+  both_left.wire->detach_b();
+  CHECK(both_left.scheduler.waiting() == one_left.scheduler.waiting());
+  CHECK(one_left.dice.below(1'000'000) == both_left.dice.below(1'000'000));
+}
+
 TEST_CASE("Wire: what an end sends arrives in order, in pieces of any size up to the limit", "[sim]") {
   for (const std::size_t piece_bytes : {1U, 3U, 4096U})
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -595,5 +604,11 @@ TEST_CASE("Wire: a latency and a size below 1 count as 1", "[sim]") {
     tapes.run_for(100us);
     CHECK(tapes.b.received == "abc");
     CHECK(tapes.b.largest_read == 1);
+  }
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {  // nothing arrives at once
+    Tapes tapes{4096, seed, 0us};
+    tapes.send_a("a");
+    while (tapes.b.received.empty()) REQUIRE(tapes.scheduler.step());
+    CHECK(tapes.scheduler.now() - tapes.begun == 1us);
   }
 }

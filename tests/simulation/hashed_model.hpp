@@ -13,6 +13,7 @@
 #include <distrib/ps/protocol/batch_keys.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/wire_block.hpp>
+#include <distrib/sharding/virtual_shard.hpp>
 #include <distrib/sim/dice.hpp>
 
 #include <algorithm>
@@ -161,6 +162,7 @@ class HashedModel {
     const bool is_end = step > job_.total_steps;
     const auto key_of = [&](const distrib::TableInfo& table) {
       if (!table.any_key()) return random.below(table.rows);
+      if (table.max_rows != 0) return crowded_key(random.percent(10) ? random.next() : random.below(20 + step / 2));
       return random.percent(10) ? random.next() : distrib::sim::Dice{random.below(12 + step / 2)}.next();
     };
     lookups_.assign(job_.tables.size(), {});
@@ -172,6 +174,14 @@ class HashedModel {
         others[table].push_back(key_of(job_.tables[table]));
     }
     keys_.find(lookups_, others, is_end);
+  }
+
+  // One of many keys that lie in eight virtual shards, so that these have too many rows.
+  static auto crowded_key(std::uint64_t number) -> std::uint64_t {
+    distrib::sim::Dice keys{number};
+    std::uint64_t key = keys.next();
+    while (distrib::virtual_shard(key) % 128 != 0) key = keys.next();
+    return key;
   }
 
   const distrib::Job& job_;

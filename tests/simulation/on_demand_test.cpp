@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random runs of workers on demand (`WorkerOptions::on_demand`), as the functions of a coordinator use them: messages in
-// any order between connections, lost connections, and either shards or workers that are killed and started again. If no
-// worker is killed, each contribution counts exactly once on every shard; if workers are, each that a worker saw counted
-// is counted. Mistakes are planted, and found.
+// Random runs of workers on demand (`WorkerOptions::on_demand`), as the functions of a coordinator use them: messages
+// in any order between connections, lost connections, and either shards or workers that are killed and started again.
+// If no worker is killed, each contribution counts exactly once on every shard; if workers are, each that a worker saw
+// counted is counted. Mistakes are planted, and found.
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/ps/protocol/async_shard_core.hpp>
 #include <distrib/ps/protocol/async_worker_core.hpp>

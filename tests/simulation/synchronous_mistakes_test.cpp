@@ -309,6 +309,27 @@ struct ForgetsCountedKeys : ShardMistake {
   }
 };
 
+/// A shard does not keep to the quotas of the job.
+struct HasAQuotaOfItsOwn : ShardMistake {
+  void change_job(Job& job) override {
+    for (TableInfo& table : job.tables)
+      if (table.max_rows != 0) table.max_rows += 1024;
+  }
+};
+
+/// A shard that comes back does not know when keys were used last.
+struct ForgetsLastUses : ShardMistake {
+  void change_cut(Cut& cut, const Job& job) override {
+    for (std::size_t table = 0; table < cut.tables.size(); ++table) {
+      if (job.tables[table].max_rows == 0) continue;
+      auto uses = std::make_shared<AlignedBuffer>(cut.tables[table].uses->size());
+      std::ranges::transform(cut.tables[table].uses->as<KeyUse>(), uses->as<KeyUse>().begin(),
+                             [](KeyUse use) { return KeyUse{use.frequency, 0}; });
+      cut.tables[table].uses = std::move(uses);
+    }
+  }
+};
+
 /// A cut that found no disk space is not made again.
 struct TriesNoCutAgain : ShardMistake {
   void save_again(SyncShardCore&, ShardActions&) override {}
@@ -363,6 +384,10 @@ constexpr simulation::Planted mistakes_of_tables[] = {
     {"uses of keys are forgotten", on_shard<ForgetsUses>},
     {"keys that were counted are forgotten", on_shard<ForgetsCountedKeys>},
 };
+constexpr simulation::Planted mistakes_of_quotas[] = {
+    {"a shard has a quota of its own", on_shard<HasAQuotaOfItsOwn>},
+    {"last uses of keys are forgotten", on_shard<ForgetsLastUses>},
+};
 constexpr simulation::Planted mistakes_of_changed_settings[] = {
     {"lineages of cuts are not compared", on_shard<KnowsNoLineage>},
 };
@@ -381,6 +406,10 @@ TEST_CASE("Random runs find mistakes that only tables show", "[simulation]") {
   simulation::check_found(mistakes_of_tables, 300);
 }
 
+TEST_CASE("Random runs find mistakes that only tables with max_rows show", "[simulation]") {
+  simulation::check_found(mistakes_of_quotas);
+}
+
 TEST_CASE("Random runs find a mistake that only a job with other settings after a restart shows", "[simulation]") {
   simulation::check_found(mistakes_of_changed_settings);
 }
@@ -392,6 +421,7 @@ TEST_CASE("Random runs find a mistake that only full disks show", "[simulation]"
 TEST_CASE("Random runs: how often they find mistakes of synchronous jobs", "[.found][simulation]") {
   simulation::print_found(mistakes);
   simulation::print_found(mistakes_of_tables);
+  simulation::print_found(mistakes_of_quotas);
   simulation::print_found(mistakes_of_changed_settings);
   simulation::print_found(mistakes_of_full_disks);
 }

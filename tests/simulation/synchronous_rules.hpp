@@ -176,6 +176,11 @@ class Synchronous {
     items.dim = static_cast<std::uint32_t>(dice.between(1, 5));
     items.rows = dice.between(1, 20);
     constexpr FloatFormat formats[] = {FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16};
+    if (job.seed / 36 % 3 == 0) {  // two rows for each virtual shard, and eight keys without one
+      words.max_rows = 2048;
+      words.half_life = job.seed / 108 % 2 * 64;
+    }
+    words.evict_in_turns = words.evict_after != 0 && job.seed / 216 % 2 == 0;
     words.kept_as = formats[job.seed / 4 % 3];
     items.kept_as = formats[job.seed / 12 % 3];
     job.tables = dice.percent(50) ? std::vector{words, items} : std::vector{items, words};

@@ -13,15 +13,19 @@
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/shard_action.hpp>
 #include <distrib/ps/store/wire_block.hpp>
+#include <distrib/sharding/virtual_shard.hpp>
 
 #include "ps/kept_rows.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -153,8 +157,12 @@ class TableOracle {
     const distrib::TableInfo& info = job_->tables[table];
     Entry& entry = tables_[table][key];
     if (info.any_key()) {
-      entry.use = {std::min(entry.use.frequency + 1, distrib::KeyUse::max_frequency),
-                   static_cast<std::uint32_t>(count / unit)};
+      std::uint32_t frequency = entry.use.frequency;
+      if (info.half_life != 0 && !entry.row.empty()) {
+        frequency >>= std::min<std::uint64_t>(12, past(info, count / unit) - past(info, entry.use.last_use));
+        frequency = std::max(frequency, info.min_count - 1);
+      }
+      entry.use = {std::min(frequency + 1, distrib::KeyUse::max_frequency), static_cast<std::uint32_t>(count / unit)};
       if (entry.row.empty() && entry.use.frequency < info.min_count) return;
       if (entry.row.empty()) entry.row = initial_row(table, key);
     }
@@ -175,12 +183,44 @@ class TableOracle {
     round_updated(info, job_->seed, key, count, weights);
   }
 
-  // A key whose last update was in a unit counts as updated at the end of that unit.
   void evict(std::size_t table, std::uint64_t count) {
-    const std::uint64_t after = job_->tables[table].evict_after;
-    if (after == 0 || count % unit != 0) return;
-    std::erase_if(tables_[table],
-                  [&](const auto& of_key) { return count >= of_key.second.use.last_use * unit + (unit - 1) + after; });
+    const distrib::TableInfo& info = job_->tables[table];
+    // A key whose last update was in a unit counts as updated at the end of that unit.
+    if (info.evict_after != 0)
+      std::erase_if(tables_[table], [&](const auto& of_key) {
+        const std::uint64_t turn = info.evict_in_turns ? distrib::virtual_shard(of_key.first) % unit : 0;
+        return count % unit == turn &&
+               count >= of_key.second.use.last_use * std::uint64_t{unit} + (unit - 1) + info.evict_after;
+      });
+    const std::uint64_t most = (info.max_rows + 1023) / 1024;
+    if (most == 0) return;
+    std::set<std::uint32_t> shards;
+    for (const auto& [key, entry] : tables_[table]) shards.insert(distrib::virtual_shard(key));
+    for (const std::uint32_t shard : shards) {
+      evict_beyond(table, shard, true, most);
+      evict_beyond(table, shard, false, 4 * most);
+    }
+  }
+
+  // If a virtual shard has more than `most` keys with a row (or without one), those with the smallest f * 2^e go; then
+  // the last use decides, then the hash. An eighth of `most` goes beside those that are too many.
+  void evict_beyond(std::size_t table, std::uint32_t shard, bool with_row, std::uint64_t most) {
+    const distrib::TableInfo& info = job_->tables[table];
+    std::vector<std::tuple<double, std::uint32_t, std::uint64_t, std::uint64_t>> order;
+    for (const auto& [key, entry] : tables_[table]) {
+      if (distrib::virtual_shard(key) != shard || entry.row.empty() == with_row) continue;
+      const double used = std::ldexp(entry.use.frequency, static_cast<int>(past(info, entry.use.last_use)));
+      order.emplace_back(with_row ? used : 0, entry.use.last_use, distrib::hash_key(key), key);
+    }
+    if (order.size() <= most) return;
+    std::ranges::sort(order);
+    order.resize(order.size() - (most - std::max<std::uint64_t>(1, most / 8)));
+    for (const auto& last : order) tables_[table].erase(std::get<3>(last));
+  }
+
+  // How many half-lives had begun at this unit.
+  static auto past(const distrib::TableInfo& info, std::uint64_t at) -> std::uint64_t {
+    return info.half_life == 0 ? 0 : at / std::max<std::uint64_t>(1, info.half_life / unit);
   }
 
   static constexpr std::uint64_t unit = 64;  // updates per unit of a key's last use

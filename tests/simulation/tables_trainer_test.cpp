@@ -17,6 +17,17 @@ TEST_CASE("A trainer with embeddings ends with the bits of local mode in a simul
   check_seeds("tables", builder, folder.path().string(), local_sha256(builder), 60);
 }
 
+TEST_CASE("A trainer with max_rows ends with the bits of local mode in a simulated cluster", "[sim][trainers]") {
+  const support::TempDirectory folder;
+  const auto data = table_model::write(folder.path(), 600, table_model::crowded_users(60));
+  const TableModel model{.max_rows = 8 * 1024, .half_life = 64};  // 8 of 20 in each virtual shard
+  const auto builder = table_model::builder(data, 3, 1, 20, model);
+  const std::string expected = local_sha256(builder);
+  CHECK(expected != local_sha256(table_model::builder(data, 3, 1, 20)));
+  CHECK(expected == local_sha256(table_model::builder(data, 3, 4, 20, model)));
+  check_seeds("max_rows", builder, folder.path().string(), expected, 60);
+}
+
 TEST_CASE("A trainer whose embeddings are known at run time ends with the bits of the same model at compile time",
           "[sim][trainers]") {
   const support::TempDirectory folder;

@@ -24,8 +24,9 @@
 
 namespace support {
 
-/// A bucket in memory behind an HTTP server that answers as the servers of tests/remote/s3/s3_contract.txt do. It checks
-/// signatures by code of its own. With `gcs` it speaks the dialect of Google Cloud Storage. The bucket is in the path.
+/// A bucket in memory behind an HTTP server that answers as the servers of tests/remote/s3/s3_contract.txt do. It
+/// checks signatures by code of its own. With `gcs` it speaks the dialect of Google Cloud Storage. The bucket is in the
+/// path.
 class FakeS3 {
  public:
   struct Object {

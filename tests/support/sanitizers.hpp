@@ -18,3 +18,9 @@
 #define DISTRIB_TEST_THREAD_SANITIZER 0
 #endif
 #endif
+
+/// 1 if the test program was built for another processor and runs under qemu, which takes ten to fifty times as long.
+/// The CMake preset aarch64 says so, and tests/consumer/aarch64.sh.
+#if !defined(DISTRIB_TEST_EMULATED)
+#define DISTRIB_TEST_EMULATED 0
+#endif

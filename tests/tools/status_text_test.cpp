@@ -22,6 +22,7 @@ auto running() -> ShardStatus {
   shard.uptime = 61'500ms;
   shard.job_hash = std::string(64, 'a');
   shard.consistency = "bulk_synchronous_parallel";
+  shard.arithmetic = "distrib";
   shard.total_steps = 6000;
   shard.open = true;
   shard.step = 120;
@@ -57,6 +58,7 @@ TEST_CASE("status_text: a shard with a job", "[tools]") {
   CHECK(text ==
         "/job:ps/task:1 shard 2, up 61 s: bulk_synchronous_parallel, job aaaaaaaaaaaa\n"
         "  step           120 of 6000, durable 100\n"
+        "  arithmetic     distrib\n"
         "  contributions  1440, the slowest rank is 1 behind\n"
         "  pushes         1441, 1.8 GiB\n"
         "  pulls          1450, 999 B; 3 waiting\n"
@@ -74,11 +76,15 @@ TEST_CASE("status_text: a shard with a job", "[tools]") {
   ShardStatus with_backups = running();
   with_backups.stale = 7;
   CHECK(tools::status_text(with_backups, nullptr).find(" behind, 7 arrived too late\n") != std::string::npos);
+  ShardStatus unsaid = running();
+  unsaid.arithmetic.clear();
+  CHECK(tools::status_text(unsaid, nullptr).find("arithmetic") == std::string::npos);
   ShardStatus waiting = running();
   waiting.no_values = true;
   CHECK_THAT(
       tools::status_text(waiting, nullptr),
-      ContainsSubstring("durable 100\n  values         none yet; a worker sends the initial values\n  contributions"));
+      ContainsSubstring(
+          "arithmetic     distrib\n  values         none yet; a worker sends the initial values\n  contributions"));
   CHECK_THAT(tools::status_json(waiting, nullptr), ContainsSubstring(R"("open":true,"no_values":true,"step")"));
 }
 
@@ -99,7 +105,7 @@ TEST_CASE("status_json: a shard as one line", "[tools]") {
   CHECK(
       json ==
       R"({"task":1,"shard":2,"shards":3,"tasks":2,"workers":12,"uptime_seconds":61.5,"job":")" + std::string(64, 'a') +
-          R"(","consistency":"bulk_synchronous_parallel","open":true,"no_values":false,"step":120,"total_steps":6000,"newest_cut":100,)"
+          R"(","consistency":"bulk_synchronous_parallel","arithmetic":"distrib","open":true,"no_values":false,"step":120,"total_steps":6000,"newest_cut":100,)"
           R"("contributions":1440,"stale":0,"staleness":1,"pushes":1441,"pushed_bytes":2000000000,"pulls":1450,)"
           R"("pulled_bytes":999,"parked":3,"push_p50_seconds":1.5872e-05,"push_p99_seconds":1.5872e-05,"push_max_seconds":0.002,)"
           R"("pull_p50_seconds":0,"pull_p99_seconds":0,"pull_max_seconds":0,"value_bytes":1234567,"slot_bytes":512,"variables":1002,)"

@@ -7,6 +7,7 @@
 #include <distrib/optimizer/adagrad.hpp>
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/record/record_writer.hpp>
+#include <distrib/sharding/virtual_shard.hpp>
 #include <distrib/train/builder.hpp>
 
 #include <cstddef>
@@ -30,10 +31,16 @@ struct TableModel {
   distrib::FloatFormat kept_as = distrib::FloatFormat::float32;
   std::uint32_t items_min_count = 1;
   std::uint64_t items_evict_after = 0;
+  std::uint64_t max_rows = 0;
+  std::uint64_t half_life = 0;
 
   auto variables() const -> Variables {
     return {{distrib::UniformInitializer{-0.5F, 0.5F},
-             {.min_count = min_count, .evict_after = evict_after, .kept_as = kept_as}},
+             {.min_count = min_count,
+              .evict_after = evict_after,
+              .kept_as = kept_as,
+              .max_rows = max_rows,
+              .half_life = half_life}},
             {{1}},
             {distrib::UniformInitializer{-0.5F, 0.5F},
              {.rows = num_items, .min_count = items_min_count, .evict_after = items_evict_after, .kept_as = kept_as}}};
@@ -97,15 +104,27 @@ inline auto schema() {
                                               distrib::feature("rating", &TableModel::Example::rating));
 }
 
-/// Writes `records` ratings into three files of `directory` and returns the dataset that reads them.
-inline auto write(const std::filesystem::path& directory, std::size_t records = 600) {
+/// `count` users that lie in three virtual shards.
+inline auto crowded_users(std::size_t count) -> std::vector<std::int64_t> {
+  std::vector<std::int64_t> users;
+  for (std::uint64_t key = 1; users.size() < count; ++key)
+    if (distrib::virtual_shard(key) % 400 == 5) users.push_back(static_cast<std::int64_t>(key));
+  return users;
+}
+
+/// Writes `records` ratings into three files of `directory` and returns the dataset that reads them. Ratings are by the
+/// users that are given, if any, who come and go.
+inline auto write(const std::filesystem::path& directory, std::size_t records = 600,
+                  const std::vector<std::int64_t>& users = {}) {
   distrib::ExampleWriter encode{schema()};
   for (std::size_t file = 0; file < 3; ++file) {
     distrib::RecordWriter writer{directory / ("ratings-" + std::to_string(file))};
     for (std::size_t i = file * records / 3; i < (file + 1) * records / 3; ++i) {
       const auto user = static_cast<std::int64_t>(i * i % 61), item = static_cast<std::int64_t>(i * 37 % 40);
       const float rating = static_cast<float>(user % 5 - 2) * static_cast<float>(item % 3 - 1) * 0.5F + 0.25F;
-      writer.append(encode.write({user * 0x1234'5678'9ABC - 7, item, rating}));
+      const std::int64_t key =
+          users.empty() ? user * 0x1234'5678'9ABC - 7 : users[(i / 5 + static_cast<std::size_t>(user)) % users.size()];
+      writer.append(encode.write({key, item, rating}));
     }
     writer.close();
   }

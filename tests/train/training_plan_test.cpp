@@ -244,6 +244,8 @@ TEST_CASE("TrainingPlan: a table whose rows cannot come and go as it says is ref
   CHECK(refused({.min_count = 0}) == distrib::train_errc::bad_embedding);
   CHECK(refused({.items_min_count = 2}) == distrib::train_errc::bad_embedding);
   CHECK(refused({.items_evict_after = 5}) == distrib::train_errc::bad_embedding);
+  CHECK(refused({.max_rows = 5, .half_life = 640}) == std::error_code{});
+  CHECK(refused({.half_life = 640}) == distrib::train_errc::bad_embedding);
 }
 
 TEST_CASE("TrainingPlan: a server finds the program's updaters, with any settings, and the library's", "[train]") {

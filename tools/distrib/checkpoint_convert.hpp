@@ -48,8 +48,8 @@ class TensorNames {
 /// Reads the next bytes of a tensor into all of `to`. On failure returns false and sets `error`.
 using NextBytes = std::function<bool(std::span<std::byte> to, distrib::Error& error)>;
 
-/// Reads `bytes` bytes in portions of whole rows of `row_bytes`, and calls `f(portion)` for each. On failure, or when `f`
-/// returns false, returns false.
+/// Reads `bytes` bytes in portions of whole rows of `row_bytes`, and calls `f(portion)` for each. On failure, or when
+/// `f` returns false, returns false.
 template <class F>
 auto for_each_portion(const NextBytes& next, std::uint64_t bytes, std::size_t row_bytes, distrib::Error& error, F f)
     -> bool {

@@ -7,6 +7,7 @@
 #include "records.hpp"
 #include "render.hpp"
 #include "status.hpp"
+#include "store.hpp"
 #include "trace.hpp"
 
 #include <CLI/CLI.hpp>
@@ -70,6 +71,9 @@ int main(int argc, char** argv) try {
 
   tools::CheckpointOptions checkpoint;
   tools::add_checkpoint(app, checkpoint, code);
+
+  tools::StoreOptions store;
+  tools::add_store(app, store, code);
 
   tools::EventsOptions curves;
   CLI::App* events = app.add_subcommand("events", "Shows the curves in TensorBoard's event files.");

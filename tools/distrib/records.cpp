@@ -14,8 +14,9 @@ using Run = int (*)(const RecordsOptions&);
 auto add(CLI::App& records, const char* name, const char* text, RecordsOptions& options, int& code, Run run)
     -> CLI::App& {
   CLI::App* sub = records.add_subcommand(name, text);
-  sub->add_option("FILE", options.sources,
-                  "Files, directories, or patterns such as 'train-*'; on this machine, hdfs:// or http://")
+  sub->add_option(
+         "FILE", options.sources,
+         "Files, directories, or patterns such as 'train-*'; on this machine, s3://, gs://, hdfs:// or http://")
       ->required();
   sub->add_flag("--json", options.json, "Print one JSON object per line");
   const char* group = "Files in HDFS";
@@ -41,7 +42,8 @@ auto add_reading(CLI::App& records, const char* name, const char* text, RecordsO
 }
 
 void add_output(CLI::App& sub, RecordsOptions& options, bool several) {
-  CLI::Option* output = sub.add_option("-o,--output", options.output, "Write this file");
+  CLI::Option* output =
+      sub.add_option("-o,--output", options.output, "Write this file; on this machine, s3://, gs:// or hdfs://");
   if (several)
     sub.add_option("-d,--directory", options.directory, "Write files with the same names into this directory")
         ->excludes(output);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `distrib records index` and `split`: where records begin, and where files can be divided.
+#include "record_output.hpp"
 #include "records_input.hpp"
 
 #include <distrib/core/files.hpp>
@@ -25,9 +26,10 @@ auto part_path(const std::string& name, std::size_t part, std::size_t parts) -> 
 }
 
 /// Writes the records of a split into a new file. Throws on failure.
-void write_part(const std::string& file, const distrib::RecordSplit& split, const std::string& output) {
+void write_part(const std::string& file, const distrib::RecordSplit& split, const std::string& output,
+                const RecordsOptions& options) {
   distrib::SplitReader reader{file, split};
-  distrib::RecordWriter writer{output, {.rename_on_close = true}};
+  RecordOutput writer{output, options, {}};
   for (const distrib::Record& record : reader) writer.append(record.bytes);
   writer.close();
 }
@@ -38,8 +40,21 @@ auto outputs_are_free(const RecordsOptions& options, std::size_t files, Report& 
   if (files > 1) report.refuse("--output", "only possible with one input file: split the files one after the other");
   if (files > 1) return false;
   for (std::size_t part = 0; part < options.parts; ++part)
-    if (!report.may_write(part_path(options.output, part, options.parts), options.force)) return false;
+    if (!may_write_output(part_path(options.output, part, options.parts), options, report)) return false;
   return true;
+}
+
+/// Writes the index of a file that is not on this machine.
+void index_remote(const std::string& file, const RecordsOptions& options, Report& report, Progress& progress) {
+  const std::string shown = distrib::detail::shown_name(file);
+  progress.begin(shown);
+  distrib::Error error;
+  const RemoteIndex made = write_remote_index(file, options, error);
+  progress.clear();
+  if (error) return tell_failure(report, error);
+  const std::string name = distrib::detail::shown_name(made.name);
+  report.line(options.json ? JsonLine{}.add("file", shown).add("records", made.records).add("index", name).text()
+                           : name + ": " + std::to_string(made.records) + " records");
 }
 
 }  // namespace
@@ -48,6 +63,10 @@ auto records_index(const RecordsOptions& options) -> int {
   Report report{options.json};
   Progress progress{1};
   for (const std::string& file : files_of(options, report)) try {
+      if (is_remote(file) && !options.dali && !file.starts_with("http")) {
+        index_remote(file, options, report, progress);
+        continue;
+      }
       if (!is_here(file, report)) continue;
       progress.begin(file);
       const std::string path = options.dali ? file + ".idx" : distrib::index_file_path(file);
@@ -89,7 +108,7 @@ auto records_split(const RecordsOptions& options) -> int {
                     " records, bytes " + std::to_string(split.first) + " to " + std::to_string(split.end));
       if (options.output.empty() || error) continue;
       try {
-        write_part(file, split, part_path(options.output, part, parts));
+        write_part(file, split, part_path(options.output, part, parts), options);
       } catch (const std::system_error& failure) {
         report.failure(distrib::error_of(failure));
         break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `distrib records merge`, `salvage` and `recompress`: write records into new files. An output appears whole or not at
 // all.
+#include "record_output.hpp"
 #include "records_input.hpp"
 
 #include <distrib/core/files.hpp>
@@ -17,14 +18,12 @@ namespace {
 
 using distrib::Compression;
 using distrib::RecordReader;
-using distrib::RecordWriter;
 
 auto writer_options(const RecordsOptions& options) -> distrib::RecordWriterOptions {
   distrib::RecordWriterOptions to;
   if (options.compression == "gzip") to.compression = Compression::gzip;
   if (options.compression == "zlib") to.compression = Compression::zlib;
   to.deflate.level = options.level;
-  to.rename_on_close = true;
   return to;
 }
 
@@ -34,7 +33,7 @@ struct Copied {
 };
 
 /// Appends the records of `reader`. Failures of the writer are thrown.
-auto copy(RecordReader& reader, RecordWriter& writer, Progress& progress, bool certain) -> Copied {
+auto copy(RecordReader& reader, RecordOutput& writer, Progress& progress, bool certain) -> Copied {
   Copied copied;
   while (const auto record = reader.try_next()) {
     progress.add(distrib::record_frame_bytes + record->bytes.size());
@@ -90,7 +89,7 @@ auto rewrite(const RecordsOptions& options, const distrib::RecordReaderOptions& 
   Report report{options.json};
   const auto files = files_of(options, report);
   if (files.empty() || !outputs_are_told(files, options, report)) return report.finish();
-  if (!options.directory.empty()) {
+  if (!options.directory.empty() && !is_remote(options.directory)) {
     std::error_code ec;
     distrib::detail::make_directories(options.directory, ec);
     if (ec) report.failure({ec, options.directory});
@@ -99,18 +98,19 @@ auto rewrite(const RecordsOptions& options, const distrib::RecordReaderOptions& 
   Progress progress{files.size()};
   for (const std::string& file : files) {
     const std::string output = output_of(file, options);
-    if (!report.may_write(output, options.force)) continue;
+    if (!may_write_output(output, options, report)) continue;
     progress.begin(distrib::detail::shown_name(file));
     try {
       RecordReader reader = open_records(file, options, reading);
       throw_if(reader.error());
-      RecordWriter writer{output, writer_options(options)};
+      RecordOutput writer{output, options, writer_options(options)};
       const Copied copied = copy(reader, writer, progress, options.certain);
       progress.clear();
       throw_if(reader.error());  // the output is removed
       writer.close();
       if (!reader.damage().empty()) report.worst(exit_damage);
-      tell_copied(distrib::detail::shown_name(file), output, copied, reader.damage(), report);
+      tell_copied(distrib::detail::shown_name(file), distrib::detail::shown_name(output), copied, reader.damage(),
+                  report);
     } catch (const std::system_error& error) {
       progress.clear();
       tell_failure(report, distrib::error_of(error));
@@ -124,10 +124,10 @@ auto rewrite(const RecordsOptions& options, const distrib::RecordReaderOptions& 
 auto records_merge(const RecordsOptions& options) -> int {
   Report report{options.json};
   const auto files = files_of(options, report);
-  if (files.empty() || !report.may_write(options.output, options.force)) return report.finish();
+  if (files.empty() || !may_write_output(options.output, options, report)) return report.finish();
   Progress progress{files.size()};
   try {
-    RecordWriter writer{options.output, writer_options(options)};
+    RecordOutput writer{options.output, options, writer_options(options)};
     for (const std::string& file : files) {
       progress.begin(distrib::detail::shown_name(file));
       RecordReader reader = open_records(file, options);
@@ -137,11 +137,11 @@ auto records_merge(const RecordsOptions& options) -> int {
     }
     progress.clear();
     const std::uint64_t records = writer.records();
+    const std::string shown = distrib::detail::shown_name(options.output);
     writer.close();
-    report.line(options.json
-                    ? JsonLine{}.add("output", options.output).add("files", files.size()).add("records", records).text()
-                    : options.output + ": " + std::to_string(records) + " records of " + std::to_string(files.size()) +
-                          " files");
+    report.line(options.json ? JsonLine{}.add("output", shown).add("files", files.size()).add("records", records).text()
+                             : shown + ": " + std::to_string(records) + " records of " + std::to_string(files.size()) +
+                                   " files");
   } catch (const std::system_error& error) {
     progress.clear();
     tell_failure(report, distrib::error_of(error));

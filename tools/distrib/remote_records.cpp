@@ -6,11 +6,19 @@
 
 #ifdef DISTRIB_TOOLS_HTTP
 #include <distrib/core/files.hpp>
+#include <distrib/data/remote_ranges.hpp>
+#include <distrib/data/url_files.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/record/any_byte_source.hpp>
+#include <distrib/record/index_object.hpp>
+#include <distrib/record/sink_record_writer.hpp>
 #include <distrib/remote/http_file.hpp>
+#include <distrib/remote/s3/s3_client.hpp>
 #include <distrib/remote/s3/s3_files.hpp>
+#include <distrib/remote/s3/s3_writer.hpp>
 #include <distrib/remote/webhdfs.hpp>
+#include <distrib/remote/webhdfs_client.hpp>
+#include <distrib/remote/webhdfs_writer.hpp>
 #endif
 
 #include <cstddef>
@@ -97,6 +105,89 @@ auto open_remote(const std::string& url, const RecordsOptions& options) -> distr
   return distrib::AnyByteSource{distrib::WebHdfsFile{url, std::move(to)}};
 }
 
+namespace {
+
+template <class Sink> class OutputTo final : public RemoteOutput {
+ public:
+  OutputTo(Sink sink, const std::string& url, const distrib::RecordWriterOptions& writing)
+      : writer_{std::move(sink), url, writing} {}
+  void append(distrib::ByteView payload) override { writer_.append(payload); }
+  void close() override { writer_.close(); }
+
+ private:
+  distrib::SinkRecordWriter<Sink> writer_;
+};
+
+void refuse_http(const std::string& url, distrib::Error& error) {
+  error = {std::make_error_code(std::errc::not_supported),
+           distrib::detail::shown_name(url) + " (files on HTTP servers can only be read)"};
+}
+
+}  // namespace
+
+auto make_remote_output(const std::string& url, const RecordsOptions& options,
+                        const distrib::RecordWriterOptions& writing) -> std::unique_ptr<RemoteOutput> {
+  distrib::Error error;
+  if (is_http(url)) refuse_http(url, error);
+  throw_if(error);
+  if (is_in_object_store(url)) {
+    distrib::S3Writer sink{url, {.pool = &pool()}};
+    throw_if(sink.error());
+    return std::make_unique<OutputTo<distrib::S3Writer>>(std::move(sink), url, writing);
+  }
+  auto to = webhdfs_options(options, error);
+  throw_if(error);
+  distrib::WebHdfsWriter sink{url, std::move(to)};
+  throw_if(sink.error());
+  return std::make_unique<OutputTo<distrib::WebHdfsWriter>>(std::move(sink), url, writing);
+}
+
+auto write_remote_index(const std::string& url, const RecordsOptions& options, distrib::Error& error) -> RemoteIndex {
+  RemoteIndex made{distrib::index_object_name(url)};
+  error = {};
+  if (is_http(url)) refuse_http(url, error);
+  distrib::UrlOptions reading;
+  if (!error && !is_in_object_store(url)) reading.webhdfs = webhdfs_options(options, error);
+  if (error) return made;
+  reading.pool = &pool();
+  auto file = distrib::files_at({}, reading).ranged(url, error);
+  if (error) return made;
+  const std::string version = file->version;
+  distrib::detail::RemoteReads reads{nullptr};
+  const std::size_t number = reads.add(std::move(*file), url);
+  const auto offsets = distrib::detail::index_remote(reads, number, url, error);
+  if (error) return made;
+  made.records = offsets.size() - 1;
+  const auto bytes = distrib::encode_index_object(version, offsets);
+  const auto write = [&](auto sink) {
+    sink.write(bytes, error);
+    sink.close(error);
+  };
+  if (is_in_object_store(url)) write(distrib::S3Writer{made.name, {.pool = &pool()}});
+  else write(distrib::WebHdfsWriter{made.name, reading.webhdfs});
+  return made;
+}
+
+auto remote_exists(const std::string& url, const RecordsOptions& options, distrib::Error& error) -> bool {
+  error = {};
+  if (is_http(url)) refuse_http(url, error);
+  if (error) return false;
+  if (is_in_object_store(url)) {
+    const auto location = distrib::S3Location::parse(url, error);
+    if (error) return false;
+    static_cast<void>(distrib::S3Client{url}.info(location.key, error));
+  } else {
+    const auto to = webhdfs_options(options, error);
+    if (error) return false;
+    const auto location = distrib::WebHdfsLocation::parse(url, to, error);
+    if (error) return false;
+    static_cast<void>(distrib::WebHdfsClient{location, to}.status(location.path, error));
+  }
+  if (!error) return true;
+  if (error.code == distrib::failure::not_found) error = {};
+  return false;
+}
+
 #else
 
 namespace {
@@ -120,6 +211,23 @@ auto find_remote(const std::string& url, const RecordsOptions&, distrib::Error& 
 
 auto open_remote(const std::string& url, const RecordsOptions&) -> distrib::AnyByteSource {
   return distrib::AnyByteSource{NotBuilt{url}};
+}
+
+auto make_remote_output(const std::string& url, const RecordsOptions&, const distrib::RecordWriterOptions&)
+    -> std::unique_ptr<RemoteOutput> {
+  distrib::Error error;
+  static_cast<void>(NotBuilt{url}.read({}, error));
+  throw distrib::ThrownError{error};
+}
+
+auto write_remote_index(const std::string& url, const RecordsOptions&, distrib::Error& error) -> RemoteIndex {
+  static_cast<void>(NotBuilt{url}.read({}, error));
+  return {};
+}
+
+auto remote_exists(const std::string& url, const RecordsOptions&, distrib::Error& error) -> bool {
+  static_cast<void>(NotBuilt{url}.read({}, error));
+  return false;
 }
 
 #endif

@@ -6,7 +6,10 @@
 #include <distrib/core/error.hpp>
 #include <distrib/record/any_byte_source.hpp>
 #include <distrib/record/byte_source.hpp>
+#include <distrib/record/record_writer.hpp>
 
+#include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,5 +26,31 @@ namespace tools {
 
 /// Returns a source of the bytes of one of these files. A failure, also to open the file, is an error of its reads.
 [[nodiscard]] auto open_remote(const std::string& url, const RecordsOptions& options) -> distrib::AnyByteSource;
+
+/// Writes records into a file on another machine. Failures are thrown. Without `close` there is no file.
+class RemoteOutput {
+ public:
+  virtual ~RemoteOutput() = default;
+  virtual void append(distrib::ByteView payload) = 0;
+  virtual void close() = 0;
+};
+
+/// Returns a writer for the file of this URL. Throws if that cannot be written, also for http and https.
+[[nodiscard]] auto make_remote_output(const std::string& url, const RecordsOptions& options,
+                                      const distrib::RecordWriterOptions& writing) -> std::unique_ptr<RemoteOutput>;
+
+/// What `write_remote_index` has written.
+struct RemoteIndex {
+  std::string name;
+  std::size_t records = 0;
+};
+
+/// Reads a file in an object store or in HDFS once, and writes its index beside it. On failure sets `error`, also for
+/// http and https, whose files can only be read.
+[[nodiscard]] auto write_remote_index(const std::string& url, const RecordsOptions& options, distrib::Error& error)
+    -> RemoteIndex;
+
+/// True if there is a file with this URL. On failure sets `error`.
+[[nodiscard]] auto remote_exists(const std::string& url, const RecordsOptions& options, distrib::Error& error) -> bool;
 
 }  // namespace tools

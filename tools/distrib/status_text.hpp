@@ -63,6 +63,7 @@ struct StatusRates {
   text += "  step           " + number(shard.step);
   if (shard.total_steps != distrib::open_end) text += " of " + number(shard.total_steps);
   text += ", durable " + number(shard.newest_cut) + "\n";
+  if (!shard.arithmetic.empty()) text += "  arithmetic     " + shard.arithmetic + "\n";
   if (shard.no_values) text += "  values         none yet; a worker sends the initial values\n";
   text += "  contributions  " + number(shard.contributions) + ", the slowest rank is " + number(shard.staleness) +
           " behind";
@@ -104,7 +105,8 @@ struct StatusRates {
   JsonLine line;
   line.add("task", shard.task).add("shard", shard.shard).add("shards", shard.shards).add("tasks", shard.tasks);
   line.add("workers", shard.ranks).add("uptime_seconds", std::chrono::duration<double>{shard.uptime}.count());
-  line.add("job", shard.job_hash).add("consistency", shard.consistency).add("open", shard.open);
+  line.add("job", shard.job_hash).add("consistency", shard.consistency).add("arithmetic", shard.arithmetic);
+  line.add("open", shard.open);
   line.add("no_values", shard.no_values);
   line.add("step", shard.step).add("total_steps", shard.total_steps).add("newest_cut", shard.newest_cut);
   line.add("contributions", shard.contributions).add("stale", shard.stale);

@@ -94,8 +94,9 @@ struct SavedTable {
   return all;
 }
 
-/// Reads one of the tensors of a table of any keys, of all shards together, in ascending order of the keys: so the bytes
-/// do not depend on the shards that saved it. Keys without a row are left out. Memory: 1 MiB or less for each shard.
+/// Reads one of the tensors of a table of any keys, of all shards together, in ascending order of the keys: so the
+/// bytes do not depend on the shards that saved it. Keys without a row are left out. Memory: 1 MiB or less for each
+/// shard.
 class TableStream {
  public:
   /// `block`: "keys", "uses", "values" or "values/SLOT". `reader` must outlive the stream and have the table, as

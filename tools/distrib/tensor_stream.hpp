@@ -13,7 +13,8 @@
 
 namespace tools {
 
-/// Reads the bytes of a whole tensor in order, row-major, whatever slices it is stored in, and verifies their checksums.
+/// Reads the bytes of a whole tensor in order, row-major, whatever slices it is stored in, and verifies their
+/// checksums.
 /// Memory: none for a tensor that is stored whole, or cut along its first axis; otherwise the tensor.
 class TensorStream {
  public:

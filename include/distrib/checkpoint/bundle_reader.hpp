@@ -41,8 +41,8 @@ DISTRIB_DECL void widen(DType from, ByteView numbers, std::span<std::byte> to) n
 }  // namespace detail
 
 /// Reads a checkpoint that TensorFlow or `plan_bundle` wrote. Made by `open` or `open_part`, which read the index and
-/// the sizes of the data files; tensors are read when they are asked for, and their checksums are always verified. Files
-/// of other frameworks are opened with `open_tensor_file` and read in the same way.
+/// the sizes of the data files; tensors are read when they are asked for, and their checksums are always verified.
+/// Files of other frameworks are opened with `open_tensor_file` and read in the same way.
 ///
 /// Errors: a function sets its last argument, of type `ErrorRef` or `Error`, each with a `checkpoint_errc`; the
 /// overload without it, if there is one, throws `std::system_error`. Each error says where: file, tensor, slice.

@@ -80,10 +80,12 @@ class BundleEntries {
   /// make it whole. Otherwise sets `error`.
   [[nodiscard]] DISTRIB_DECL auto check(Parts parts, Error& error) const -> bool;
 
-  /// Returns the content of the index file.
-  [[nodiscard]] auto encode(std::uint64_t shards) const -> std::vector<std::byte> {
+  /// Returns the content of the index file. `more`: fields of the header that TensorFlow does not know, in wire format.
+  [[nodiscard]] auto encode(std::uint64_t shards, ByteView more = {}) const -> std::vector<std::byte> {
     TableWriter table;
-    table.add("", encode_header(shards));
+    std::vector<std::byte> header = encode_header(shards);
+    header.insert(header.end(), more.begin(), more.end());
+    table.add("", header);
     for (const auto& [key, entry] : entries_) table.add(key, encode_entry(entry));
     return table.finish();
   }

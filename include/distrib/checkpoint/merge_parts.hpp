@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/checkpoint/bundle_index.hpp>
+#include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/io_action.hpp>
@@ -27,7 +28,9 @@ namespace detail {
 /// `plan_bundle` makes of all of them. A tensor that several parts hold whole must be the same in each; the first one
 /// is used. Performs no I/O. On failure returns an empty vector, and `error` names the tensor: `mismatch` (parts
 /// disagree about its dtype, shape or bytes), `duplicate` (slices overlap), `incomplete` (slices do not cover it).
-[[nodiscard]] DISTRIB_DECL auto merge_parts(std::span<const BundleIndex> parts, Error& error) -> std::vector<std::byte>;
+/// `more`: see `BundleEntries::encode`.
+[[nodiscard]] DISTRIB_DECL auto merge_parts(std::span<const BundleIndex> parts, Error& error, ByteView more = {})
+    -> std::vector<std::byte>;
 
 }  // namespace detail
 

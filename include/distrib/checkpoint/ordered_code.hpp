@@ -28,9 +28,9 @@ DISTRIB_DECL void append_ordered_int64(std::string& to, std::int64_t value);
 /// Stands for the length of an axis that a slice covers whole; the file does not have the length.
 inline constexpr std::int64_t whole_axis = -1;
 
-/// Returns the key of one slice of the tensor `name` in a checkpoint's index: 0, the name, the number of axes, then start and
-/// length of each axis (saved_tensor_slice_util.cc). `lengths` may hold `whole_axis`; both spans must have the same
-/// size.
+/// Returns the key of one slice of the tensor `name` in a checkpoint's index: 0, the name, the number of axes, then
+/// start and length of each axis (saved_tensor_slice_util.cc). `lengths` may hold `whole_axis`; both spans must have
+/// the same size.
 [[nodiscard]] DISTRIB_DECL auto slice_key(std::string_view name, std::span<const std::int64_t> starts,
                                           std::span<const std::int64_t> lengths) -> std::string;
 

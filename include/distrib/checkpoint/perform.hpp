@@ -6,6 +6,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
 #include <distrib/core/io_action.hpp>
+#include <distrib/core/rounded.hpp>
 
 #include <time.h>
 #include <unistd.h>
@@ -28,7 +29,7 @@ inline auto cannot_write(const std::string& path, const std::error_code& reason)
 inline auto seconds_now() noexcept -> double {
   ::timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  return static_cast<double>(now.tv_sec) + opaque(1e-9 * static_cast<double>(now.tv_nsec));
 }
 }  // namespace detail
 

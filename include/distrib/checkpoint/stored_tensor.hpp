@@ -34,7 +34,8 @@ struct StoredTensor {
     /// `checksum` says so.
     std::uint32_t masked_crc = 0;
     Checksum checksum = Checksum::masked_crc32c;
-    /// Not row-major: for each axis the distance of neighbours in the file, in elements, not negative. Empty: row-major.
+    /// Not row-major: for each axis the distance of neighbours in the file, in elements, not negative. Empty:
+    /// row-major.
     std::vector<std::int64_t> strides = {};
   };
 
@@ -43,7 +44,8 @@ struct StoredTensor {
   Shape shape;  ///< Shape of the whole tensor.
   std::vector<Piece> pieces;  ///< No two pieces overlap.
   bool complete = true;  ///< True if the pieces cover the whole tensor.
-  /// float16 or bfloat16: the pieces hold this type, and are read as `dtype`, which is float32. Empty: they hold `dtype`.
+  /// float16 or bfloat16: the pieces hold this type, and are read as `dtype`, which is float32. Empty: they hold
+  /// `dtype`.
   std::optional<DType> stored_as = {};
   std::string other_type = {};  ///< The name of its type, if neither `DType` nor TensorFlow has the type: "F8_E8M0".
 

@@ -22,8 +22,9 @@ inline namespace v0 {
 /// The flags are --job_name, --task_index (default 0), --ps_hosts and --worker_hosts. One dash works too, and both
 /// --name=value and --name value. If a flag occurs several times, the last one counts. `--` ends the flags. --flagfile
 /// inserts the flags of a file, one flag per line; a file may name others. An evaluator has the host lists of the other
-/// tasks and index 0, and is in none of these lists. Only if none of the four flags is present, reads TF_CONFIG from the
-/// environment; an empty TF_CONFIG counts as not set. A TF_CONFIG with no task, or with one task and no ps, describes no
+/// tasks and index 0, and is in none of these lists. Only if none of the four flags is present, reads TF_CONFIG from
+/// the environment; an empty TF_CONFIG counts as not set. A TF_CONFIG with no task, or with one task and no ps,
+/// describes no
 /// cluster: this process is the whole job.
 ///
 /// Errors: `parse` and `parse_known` set `to`; the overloads without `to` throw `std::system_error`. The error is a
@@ -83,7 +84,8 @@ struct ClusterFlags {
                                               std::vector<std::string>& rest, Error& error,
                                               UnlistedTask unlisted = UnlistedTask::refuse) -> ClusterFlags;
 
-  /// Returns one line of help for each flag, to print with the program's own: "  --job_name ...    ps, worker or evaluator; ...".
+  /// Returns one line of help for each flag, to print with the program's own: "  --job_name ...    ps, worker or
+  /// evaluator; ...".
   [[nodiscard]] DISTRIB_DECL static auto help() -> std::string;
 
   /// True if there is no job name: this process is the whole job.

@@ -31,9 +31,9 @@ inline namespace v0 {
 ///     coordinator.finish();
 ///
 /// A scheduled function runs on any worker that is free, in no particular order, at least once: again if its worker is
-/// lost while it runs. The first error of a function stops all others: the next `schedule`, `join` or `done` waits until
-/// nothing runs any more, cancels what waited, and throws the error, once; then work may go on. Besides the error of a
-/// function it may be `coordinator_errc::workers_lost`, `function_overdue`, `ps_lost`, `resource_failed` or
+/// lost while it runs. The first error of a function stops all others: the next `schedule`, `join` or `done` waits
+/// until nothing runs any more, cancels what waited, and throws the error, once; then work may go on. Besides the error
+/// of a function it may be `coordinator_errc::workers_lost`, `function_overdue`, `ps_lost`, `resource_failed` or
 /// `other_functions`. docs/guide/coordinator.md tells more.
 ///
 /// Threads: any; but not from within its observer. The destructor closes the connections: without `finish` before, the
@@ -73,8 +73,8 @@ template <class Functions> class ClusterCoordinator {
     return RemoteValue<R>{shell_->schedule(F::name, encoded<F>(args...), error)};
   }
 
-  /// Has `F` make a value on each worker, where it stays: `schedule` passes it to a parameter `T&`. It is made before the
-  /// next function runs there, and again on a worker that was started again. An error of `F` is reported as
+  /// Has `F` make a value on each worker, where it stays: `schedule` passes it to a parameter `T&`. It is made before
+  /// the next function runs there, and again on a worker that was started again. An error of `F` is reported as
   /// `coordinator_errc::resource_failed`.
   ///
   /// `args`: as for `schedule`. Throws what concerns them.
@@ -86,7 +86,8 @@ template <class Functions> class ClusterCoordinator {
   /// Waits until no function waits or runs. Functions that other threads schedule meanwhile count too.
   ///
   /// Errors (without `to` thrown as `std::system_error`): the error of a function, see above;
-  /// `coordinator_errc::timed_out` if `within` is over: it names the workers that are awaited, and nothing is cancelled.
+  /// `coordinator_errc::timed_out` if `within` is over: it names the workers that are awaited, and nothing is
+  /// cancelled.
   void join(ErrorRef to, Within within = std::nullopt) {
     detail::ErrorOut error{to};
     shell_->join(within, error);
@@ -110,10 +111,10 @@ template <class Functions> class ClusterCoordinator {
 
   /// Waits for a value and returns it; for a function without a result, only waits.
   ///
-  /// Errors (without `to` thrown as `std::system_error`): the error of this function; `coordinator_errc::cancelled` if it
-  /// did not run because of the error of another one (schedule it again); `timed_out` if `within` is over;
-  /// `bad_arguments` if the result cannot be decoded. While the error of another function waits for `join`, a value that
-  /// cannot come any more has that error.
+  /// Errors (without `to` thrown as `std::system_error`): the error of this function; `coordinator_errc::cancelled` if
+  /// it did not run because of the error of another one (schedule it again); `timed_out` if `within` is over;
+  /// `bad_arguments` if the result cannot be decoded. While the error of another function waits for `join`, a value
+  /// that cannot come any more has that error.
   template <class T> auto fetch(const RemoteValue<T>& value, ErrorRef to, Within within = std::nullopt) -> T {
     detail::ErrorOut error{to};
     shell_->wait_for(*value.state(), within, error);
@@ -145,9 +146,9 @@ template <class Functions> class ClusterCoordinator {
   /// Joins, then ends all workers: each waits until the parameter servers have saved its pushes, says goodbye to them,
   /// and its process ends with code 0. Nothing can be scheduled any more.
   ///
-  /// Errors (without `to` thrown as `std::system_error`): as `join`, and then no worker ends; the error of a worker that
-  /// could not save; `coordinator_errc::timed_out` with the names of the workers that were not connected, or did not end,
-  /// within `end_within`.
+  /// Errors (without `to` thrown as `std::system_error`): as `join`, and then no worker ends; the error of a worker
+  /// that could not save; `coordinator_errc::timed_out` with the names of the workers that were not connected, or did
+  /// not end, within `end_within`.
   void finish(ErrorRef to) {
     detail::ErrorOut error{to};
     shell_->finish(error);

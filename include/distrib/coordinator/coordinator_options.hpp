@@ -44,8 +44,8 @@ struct CoordinatorOptions {
   /// coordinator. An error of an unknown category becomes a code of `remote_category()` with the same condition.
   ErrorCategories categories = {};
   SharedSecret secret = {};  ///< If set, workers must have the same one.
-  /// Makes the connections to workers secure: `Tls::of_job()` of `net/tls/tls.hpp`. Null: they are plain. The certificate
-  /// of a worker must be for its host in the cluster.
+  /// Makes the connections to workers secure: `Tls::of_job()` of `net/tls/tls.hpp`. Null: they are plain. The
+  /// certificate of a worker must be for its host in the cluster.
   std::shared_ptr<const Transport> tls = {};
   /// Receives connections and losses of workers, with "/job:worker/task:N" as peer, and which certificate files are
   /// refused. Called on the coordinator's own thread; must not call the coordinator.

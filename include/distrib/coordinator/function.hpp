@@ -81,10 +81,12 @@ concept FunctionWithContext = SignatureOf<F>::is_known;
 /// - `static constexpr std::string_view name = "train_step";`, by which it is known on the wire;
 /// - one `auto operator()(FunctionContext&, parameters...) const -> Result`, not a template.
 ///
-/// A parameter `T&` is a per-worker value, which another function has made on the worker (`create_per_worker`). All other
+/// A parameter `T&` is a per-worker value, which another function has made on the worker (`create_per_worker`). All
+/// other
 /// parameters and the result travel: numbers, enumerations, structs of them without padding, `std::vector` of these,
-/// `std::string`, and every other type with an `RpcCodec`. The result may be void. It is called for one closure at a time in each worker process, may
-/// run more than once for one closure, and may be interrupted anywhere by the end of its process. An exception becomes
+/// `std::string`, and every other type with an `RpcCodec`. The result may be void. It is called for one closure at a
+/// time in each worker process, may run more than once for one closure, and may be interrupted anywhere by the end of
+/// its process. An exception becomes
 /// the error of the closure: a `std::system_error` with its code, any other as `coordinator_errc::function_failed`.
 template <class F>
 concept RemoteFunction =

@@ -53,16 +53,17 @@ class FunctionContext {
   /// Reads the newest values of all variables. They have everything that was pushed by functions that ended before this
   /// one began, and perhaps parts of what others push now.
   ///
-  /// Errors (without `to_error` thrown as `std::system_error`): `coordinator_errc::ps_unreachable` if a parameter server
-  /// does not answer within `FunctionWorkerOptions::ps_within`; let this error leave the function, then the coordinator
-  /// counts it and runs the function again. `cancelled` if the function was asked to stop; `no_parameters`;
+  /// Errors (without `to_error` thrown as `std::system_error`): `coordinator_errc::ps_unreachable` if a parameter
+  /// server does not answer within `FunctionWorkerOptions::ps_within`; let this error leave the function, then the
+  /// coordinator counts it and runs the function again. `cancelled` if the function was asked to stop; `no_parameters`;
   /// `other_variables`; the error of a parameter server that refuses this job.
   DISTRIB_DECL void pull(RuntimeValues& to, ErrorRef to_error);
   DISTRIB_DECL void pull(RuntimeValues& to);
 
-  /// Sends a gradient for each variable (for a counter the amount to add), which the updater of the job applies. Does not
-  /// wait for that: the function ends only when every parameter server has applied it. Errors as `pull`; a failure of the
-  /// push itself is reported when the function ends.
+  /// Sends a gradient for each variable (for a counter the amount to add), which the updater of the job applies. Does
+  /// not
+  /// wait for that: the function ends only when every parameter server has applied it. Errors as `pull`; a failure of
+  /// the push itself is reported when the function ends.
   DISTRIB_DECL void push(const RuntimeGradients& gradients, ErrorRef to_error);
   DISTRIB_DECL void push(const RuntimeGradients& gradients);
 

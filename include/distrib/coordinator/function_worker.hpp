@@ -127,8 +127,8 @@ template <class Functions> class FunctionWorker {
   /// `why()` names the task or the parameter server. Throws what the thread of I/O threw.
   [[nodiscard]] auto run() -> int { return shell_->run(); }
 
-  /// Asks it to end with code 1 after the function that runs, which is asked to stop; the coordinator runs that function
-  /// on another worker.
+  /// Asks it to end with code 1 after the function that runs, which is asked to stop; the coordinator runs that
+  /// function on another worker.
   void stop() { shell_->stop(); }
 
   /// Returns why `run` ended with another code than 0; no error: it was asked to stop.

@@ -30,6 +30,20 @@ struct EmbeddingOptions {
   std::uint64_t evict_after = 0;
   /// Format in which the rows are kept where they are trained. The updater's slots always stay float32.
   FloatFormat kept_as = FloatFormat::float32;
+  /// True: keys are removed for `evict_after` a few with each update. False: all with each 64th update, which then takes
+  /// longer. Which keys are removed when differs. Needs `evict_after`.
+  bool evict_in_turns = false;
+  /// Most keys that have a row, on all servers together: a table that never fills up. After an update that made more,
+  /// those that were used least are removed, the same ones on any number of servers. A key that comes back begins with
+  /// its initial row. Only for any keys; best above 65 536. 0: no limit, and a job ends when a server's memory is used
+  /// up.
+  std::uint64_t max_rows = 0;
+  /// After this many updates a use counts as half a use: the updates of some days, for example. Counted in steps of 64
+  /// updates. 0: all uses count the same, however long ago. Needs `max_rows`.
+  std::uint64_t half_life = 0;
+  /// Most keys without a row in one update, of all workers together: memory that a server sets aside beside that of
+  /// `max_rows`. 0: a sixteenth of `max_rows`, at least 65 536. Needs `max_rows`.
+  std::uint64_t max_new_keys = 0;
 };
 
 /// One table of a model, beside its variables: rows of `Dim` elements, found by key. A worker has only the rows that
@@ -58,7 +72,11 @@ template <FixedString Name, class T, std::size_t Dim> class Embedding {
             initializer_,
             options_.min_count,
             options_.evict_after,
-            options_.kept_as};
+            options_.kept_as,
+            options_.evict_in_turns,
+            options_.max_rows,
+            options_.half_life,
+            options_.max_new_keys};
   }
 
  private:

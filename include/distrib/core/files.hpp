@@ -3,6 +3,7 @@
 
 #include <distrib/core/decl.hpp>
 #include <distrib/core/file_descriptor.hpp>
+#include <distrib/core/rounded.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -41,7 +42,7 @@ inline auto is_directory(const std::string& path) noexcept -> bool {
 inline auto change_seconds(const std::string& path) noexcept -> double {
   struct ::stat status{};
   if (::stat(path.c_str(), &status) != 0) return 0;
-  return static_cast<double>(status.st_mtim.tv_sec) + 1e-9 * static_cast<double>(status.st_mtim.tv_nsec);
+  return static_cast<double>(status.st_mtim.tv_sec) + opaque(1e-9 * static_cast<double>(status.st_mtim.tv_nsec));
 }
 
 /// Returns the first `most` bytes of a file, or all of it if it is shorter. On failure sets `ec` and returns the bytes

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/detail/half_arm.hpp>
+
 #include <bit>
 #include <cassert>
 #include <cstddef>
@@ -76,6 +78,8 @@ struct ToFloat16 {
     const auto halves = __builtin_ia32_vcvtps2ph256(values, 0);
     std::memcpy(to, &halves, sizeof halves);
   }
+#elif defined(__aarch64__)
+  static void eight(const From* from, To* to) noexcept { arm_to_float16(from, to); }
 #endif
 };
 
@@ -90,6 +94,8 @@ struct FromFloat16 {
     const auto values = __builtin_ia32_vcvtph2ps256(halves);
     std::memcpy(to, &values, sizeof values);
   }
+#elif defined(__aarch64__)
+  static void eight(const From* from, To* to) noexcept { arm_from_float16(from, to); }
 #endif
 };
 
@@ -110,6 +116,8 @@ struct ToBfloat16 {
     const Halves halves = __builtin_convertvector(words, Halves);
     std::memcpy(to, &halves, sizeof halves);
   }
+#elif defined(__aarch64__)
+  static void eight(const From* from, To* to) noexcept { arm_to_bfloat16(from, to); }
 #endif
 };
 
@@ -126,13 +134,17 @@ struct FromBfloat16 {
     const Words words = __builtin_convertvector(halves, Words) << 16;
     std::memcpy(to, &words, sizeof words);
   }
+#elif defined(__aarch64__)
+  static void eight(const From* from, To* to) noexcept { arm_from_bfloat16(from, to); }
 #endif
 };
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 template <class Conversion>
-[[gnu::target("avx2,f16c")]] void convert_by_eights(const typename Conversion::From* from, typename Conversion::To* to,
-                                                    std::size_t size) noexcept {
+#if defined(__x86_64__)
+[[gnu::target("avx2,f16c")]]
+#endif
+void convert_by_eights(const typename Conversion::From* from, typename Conversion::To* to, std::size_t size) noexcept {
   for (; size >= 8; size -= 8, from += 8, to += 8) Conversion::eight(from, to);
   if (size == 0) return;
   typename Conversion::From last[8] = {};
@@ -143,10 +155,14 @@ template <class Conversion>
 }
 #endif
 
+/// True if eight numbers at a time give the bits of one by one: the processor has the instructions (x86-64), and the
+/// program has not changed how they round (aarch64; x86-64 has instructions that ignore it).
 [[nodiscard]] inline auto has_half_instructions() noexcept -> bool {
 #if defined(__x86_64__)
   static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
   return has;
+#elif defined(__aarch64__)
+  return arm_converts_as_ieee();
 #else
   return false;
 #endif
@@ -156,7 +172,7 @@ template <class Conversion>
 template <class Conversion>
 void convert(const typename Conversion::From* from, typename Conversion::To* to, std::size_t size,
              [[maybe_unused]] bool by_eights = has_half_instructions()) noexcept {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
   if (by_eights) return convert_by_eights<Conversion>(from, to, size);
 #endif
   for (std::size_t i = 0; i < size; ++i) to[i] = Conversion::one(from[i]);

@@ -50,8 +50,9 @@ struct UniformInitializer {
 };
 
 /// Elements are distributed evenly over [-limit, limit], limit = sqrt(6 / (fan_in + fan_out)): Glorot and Bengio, 2010.
-/// The fans are TensorFlow's (init_ops.py, `_compute_fans`). No axis: 1 and 1. One axis: the extent, for both. Two axes:
-/// the two extents. More axes (a convolution kernel): each of the last two extents times the product of all the others.
+/// The fans are TensorFlow's (init_ops.py, `_compute_fans`). No axis: 1 and 1. One axis: the extent, for both. Two
+/// axes: the two extents. More axes (a convolution kernel): each of the last two extents times the product of all the
+/// others.
 struct GlorotUniformInitializer {
   /// Returns "glorot_uniform".
   [[nodiscard]] auto describe() const -> std::string { return "glorot_uniform"; }

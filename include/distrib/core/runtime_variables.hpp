@@ -111,7 +111,8 @@ class RuntimeVariables {
   /// Makes a list, and throws the error as `std::system_error`.
   DISTRIB_DECL explicit RuntimeVariables(std::vector<VariableInfo> variables, std::vector<TableInfo> tables = {});
 
-  /// Returns the variables, without the tables. Valid as long as this list or a copy of it; of a temporary list, a copy.
+  /// Returns the variables, without the tables. Valid as long as this list or a copy of it; of a temporary list, a
+  /// copy.
   [[nodiscard]] auto infos() const& noexcept -> const std::vector<VariableInfo>& { return lists_->variables; }
   [[nodiscard]] auto infos() && -> std::vector<VariableInfo> { return lists_->variables; }
   /// Returns the tables. Valid as `infos()`.

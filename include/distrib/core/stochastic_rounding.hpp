@@ -25,7 +25,19 @@ namespace detail {
 using Words8 = std::uint32_t __attribute__((vector_size(32)));
 using SignedWords8 = std::int32_t __attribute__((vector_size(32)));
 using Halves8 = std::uint16_t __attribute__((vector_size(16)));
+#endif
+#if defined(__x86_64__) || defined(__aarch64__)
 using Longs2 = std::uint64_t __attribute__((vector_size(16)));
+#endif
+#if defined(__aarch64__)
+/// Converts four and four; 16 bits of `random` are for each.
+template <class Conversion>
+void arm_round_eight(const float* from, Longs2 random, std::byte* to) noexcept {
+  const auto [low, high] = arm_load_words(from);
+  const auto [low_random, high_random] = arm_widened(reinterpret_cast<ArmHalves>(random));
+  const ArmHalves halves = arm_narrowed(Conversion::four(low, low_random), Conversion::four(high, high_random));
+  std::memcpy(to, &halves, sizeof halves);
+}
 #endif
 
 // One random conversion: `one` converts one number with 16 bits of `random`, each equally likely; `eight` converts
@@ -51,6 +63,17 @@ struct ToBfloat16AtRandom {
     rounded -= reinterpret_cast<Words8>((rounded & 0x7FFFU) == 0x7F80U) & is_finite & 1U;
     const Halves8 halves = __builtin_convertvector(rounded | (is_nan & 0x40U), Halves8);
     std::memcpy(to, &halves, sizeof halves);
+  }
+#elif defined(__aarch64__)
+  static auto four(ArmWords bits, ArmWords random) noexcept -> ArmWords {
+    const auto is_nan = reinterpret_cast<ArmWords>((bits & 0x7FFF'FFFFU) > 0x7F80'0000U);
+    const auto is_finite = reinterpret_cast<ArmWords>((bits & 0x7F80'0000U) != 0x7F80'0000U);
+    ArmWords rounded = (bits + (random & is_finite)) >> 16;
+    rounded -= reinterpret_cast<ArmWords>((rounded & 0x7FFFU) == 0x7F80U) & is_finite & 1U;
+    return rounded | (is_nan & 0x40U);
+  }
+  static void eight(const float* from, Longs2 random, std::byte* to) noexcept {
+    arm_round_eight<ToBfloat16AtRandom>(from, random, to);
   }
 #endif
 };
@@ -96,6 +119,23 @@ struct ToFloat16AtRandom {
     const Halves8 halves = __builtin_convertvector(half, Halves8);
     std::memcpy(to, &halves, sizeof halves);
   }
+#elif defined(__aarch64__)
+  static auto four(ArmWords bits, ArmWords random) noexcept -> ArmWords {
+    const ArmWords magnitude = bits & 0x7FFF'FFFFU;
+    const auto is_large = reinterpret_cast<ArmWords>(magnitude > 0x477F'FFFFU);
+    const auto is_small = reinterpret_cast<ArmWords>(magnitude < 0x3880'0000U);
+    const auto is_nan = reinterpret_cast<ArmWords>(magnitude > 0x7F80'0000U);
+    const auto small = reinterpret_cast<ArmFloats>(magnitude & is_small) * 0x1p40F;
+    const auto steps = reinterpret_cast<ArmWords>(__builtin_convertvector(small, ArmSignedWords));
+    ArmWords half =
+        (is_small & (steps + random) >> 16) | (~is_small & (magnitude - 0x3800'0000U + (random >> 3)) >> 13);
+    half -= reinterpret_cast<ArmWords>(half == 0x7C00U) & 1U;
+    const ArmWords of_large = 0x7C00U | (is_nan & (0x200U | (magnitude >> 13 & 0x3FFU)));
+    return (bits >> 16 & 0x8000U) | (is_large & of_large) | (~is_large & half);
+  }
+  static void eight(const float* from, Longs2 random, std::byte* to) noexcept {
+    arm_round_eight<ToFloat16AtRandom>(from, random, to);
+  }
 #endif
 };
 
@@ -104,11 +144,17 @@ constexpr auto next_bits(std::uint64_t& state) noexcept -> std::uint64_t {
   return mix_bits(state += 0x9E37'79B9'7F4A'7C15);
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 template <class Conversion>
-[[gnu::target("avx2,f16c")]] void round_by_eights(const float* from, std::size_t size, std::uint64_t state,
-                                                  std::byte* to) noexcept {
-  const auto next = [&state]() __attribute__((target("avx2,f16c"), always_inline)) {
+#if defined(__x86_64__)
+[[gnu::target("avx2,f16c")]]
+#endif
+void round_by_eights(const float* from, std::size_t size, std::uint64_t state, std::byte* to) noexcept {
+  const auto next = [&state]()
+#if defined(__x86_64__)
+                        __attribute__((target("avx2,f16c"), always_inline))
+#endif
+  {
     const std::uint64_t first = next_bits(state);
     return Longs2{first, next_bits(state)};
   };
@@ -126,7 +172,7 @@ template <class Conversion>
 template <class Conversion>
 void round_at_random(std::span<const float> elements, std::uint64_t state, std::byte* to,
                      [[maybe_unused]] bool by_eights = has_half_instructions()) noexcept {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
   if (by_eights) return round_by_eights<Conversion>(elements.data(), elements.size(), state, to);
 #endif
   std::uint64_t bits = 0;

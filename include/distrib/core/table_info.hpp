@@ -29,11 +29,34 @@ struct TableInfo {
   std::uint64_t evict_after = 0;
   /// Format in which rows are kept where they are trained. Updates are rounded at random.
   FloatFormat kept_as = FloatFormat::float32;
+  /// True: with each update a 64th of the virtual shards is searched for keys to remove for `evict_after`. False: each
+  /// 64th update searches all. Must be false if `evict_after` is 0.
+  bool evict_in_turns = false;
+  /// Most keys with a row after an update, of all shards together. If there are more, those that were used least are
+  /// removed (see `TableStore::apply`). At most `max_rows_limit`. 0: no limit. Must be 0 if `rows` is not 0.
+  std::uint64_t max_rows = 0;
+  /// After this many updates a use of a key counts as half a use, so that `max_rows` keeps what is used now. Counted in
+  /// steps of 64. 0: all uses count the same. Must be 0 if `max_rows` is 0.
+  std::uint64_t half_life = 0;
+  /// Most keys without a row that one update contains, all workers together; the servers set memory aside for them. At
+  /// most `max_rows_limit`. 0: a sixteenth of `max_rows`, at least 65 536. Must be 0 if `max_rows` is 0.
+  std::uint64_t max_new_keys = 0;
+
+  /// The largest `max_rows` and `max_new_keys`.
+  static constexpr std::uint64_t max_rows_limit = std::uint64_t{1} << 40;
 
   [[nodiscard]] auto operator==(const TableInfo&) const -> bool = default;
 
   /// True if any 64-bit number is a key.
-  [[nodiscard]] auto any_key() const noexcept -> bool { return rows == 0; }
+  [[nodiscard]] constexpr auto any_key() const noexcept -> bool { return rows == 0; }
+  /// True if the options that make and remove rows go together: those that are only for any keys, and those that only
+  /// mean something beside another one.
+  [[nodiscard]] constexpr auto has_good_options() const noexcept -> bool {
+    const bool any_options = min_count != 1 || evict_after != 0 || max_rows != 0;
+    return min_count != 0 && (any_key() || !any_options) && (evict_after != 0 || !evict_in_turns) &&
+           (max_rows != 0 || (half_life == 0 && max_new_keys == 0)) && max_rows <= max_rows_limit &&
+           max_new_keys <= max_rows_limit;
+  }
   [[nodiscard]] auto row_bytes() const noexcept -> std::size_t { return std::size_t{dim} * sizeof(float); }
 };
 

@@ -73,10 +73,10 @@ template <FixedString Name, class T, std::size_t Rank> class Variable {
 /// The variables and tables of a model, in the model's order:
 /// `using Variables = VariableList<Variable<"w", float, 2>, Embedding<"user", float, 16>, ...>;`
 ///
-/// A model's `variables()` returns it as nested braces. The outer pair is the list; inside is one pair for each variable
-/// or table, with the arguments of its constructor. The first argument of a variable is its extents, in braces again;
-/// the second is its initializer, if it does not start as zeros:
-/// `return {{{784, 10}, GlorotUniformInitializer{}}, {}};`
+/// A model's `variables()` returns it as nested braces. The outer pair is the list; inside is one pair for each
+/// variable or table, with the arguments of its constructor. The first argument of a variable is its extents, in braces
+/// again; the second is its initializer, if it does not start as zeros: `return {{{784, 10},
+/// GlorotUniformInitializer{}}, {}};`
 template <class... Vs> class VariableList {
  public:
   static constexpr std::size_t size = sizeof...(Vs);  ///< Number of variables and tables.

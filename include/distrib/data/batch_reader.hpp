@@ -107,7 +107,9 @@ template <BatchSource Source> class BatchReader {
   };
 
   BatchReader(const Source& source, IoPool* pool, std::size_t ahead, BatchShare share)
-      : source_{&source}, share_{share}, batches_{pool, ahead + 1, Fill{&source}} {}
+      : source_{&source}, share_{share}, batches_{pool, ahead + 1, Fill{&source}} {
+    if constexpr (requires { source.expect(share.index, share.count); }) source.expect(share.index, share.count);
+  }
 
   // Requests batches until every slot has one.
   void ask_ahead() {

@@ -42,12 +42,13 @@ concept DescribesData = requires(const S& source) {
 ///   function of the number: any caller gets the same records in the same order at any time.
 /// - `batch_size() -> std::uint64_t`: the number of records that `fill` puts into each batch.
 /// - `batches() -> std::optional<std::uint64_t>`: the number of batches that `fill` can fill; empty if they never end.
-/// - `fill_in_order(std::uint64_t number, Batch<ExampleType>& batch) -> void`: fills `batch` with part `number`, from 0,
-///   of all records, in the order in which they are stored. Each record is in one part; the last part may be short. For
-///   evaluation.
+/// - `fill_in_order(std::uint64_t number, Batch<ExampleType>& batch) -> void`: fills `batch` with part `number`, from
+///   0, of all records, in the order in which they are stored. Each record is in one part; the last part may be short.
+///   For evaluation.
 /// - `in_order_batches() -> std::uint64_t`: the number of these parts.
 /// - `records() -> std::uint64_t`: the number of records in all parts together.
-/// - `describe() -> std::string`: one line, equal for equal data and settings, independent of where the data are stored.
+/// - `describe() -> std::string`: one line, equal for equal data and settings, independent of where the data are
+///   stored.
 ///   It is part of the job: a worker whose line differs is refused.
 ///
 /// A batch is filled through a schema, by `ExampleParser` or `parse_examples`. In a training, rank r of R asks for the

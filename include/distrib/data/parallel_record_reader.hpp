@@ -129,8 +129,8 @@ struct ParallelReadOptions {
 /// `RecordWriter` writes them. `RecordReader` reads as one stream: all other files, files on network file systems
 /// unless `FileAccess::mapped` is set, and every file with buffered access, unverified checksums, or a damage policy
 /// other than `DamagePolicy::OnDamage::stop`. Records, order and failures are the same either way, with two exceptions:
-/// a member whose header has a wrong size counts as damaged here, but may be accepted there; and a record that begins in
-/// one member and ends in the next counts as truncated here (`RecordWriter` writes none).
+/// a member whose header has a wrong size counts as damaged here, but may be accepted there; and a record that begins
+/// in one member and ends in the next counts as truncated here (`RecordWriter` writes none).
 ///
 /// Instead of waiting, the caller's thread inflates too: a pool of one thread makes two threads. The reader also works
 /// if the pool is busy or stopped, or if the caller itself runs on it.

@@ -10,6 +10,7 @@
 #include <distrib/example/schema.hpp>
 #include <distrib/record/any_byte_source.hpp>
 #include <distrib/record/byte_source.hpp>
+#include <distrib/record/ranged_file.hpp>
 #include <distrib/record/record_reader.hpp>
 #include <distrib/record/remote_files.hpp>
 
@@ -43,8 +44,10 @@ template <RemoteFiles F> class RemoteTfRecords {
   /// For `tfrecords`, which makes it: opens the files of `files`.
   explicit RemoteTfRecords(F files) : files_{std::move(files)} {}
 
-  /// Says which feature of a record fills which member: see `TfRecords::schema`. The files are read into memory and
-  /// verified when the data are opened: see `TfRecordDataset::max_inflated_bytes`.
+  /// Says which feature of a record fills which member: see `TfRecords::schema`. If files can be
+  /// read at any place (`RangedFiles`), only the places of the records stay in memory, and records are fetched when they are
+  /// needed; other files, and compressed ones, are read into memory when the data are opened: see
+  /// `TfRecordDataset::max_inflated_bytes`.
   template <class... Fs>
     requires(detail::is_feature_of<Fs, typename detail::RecordOf<Fs...>::Type> && ...)
   [[nodiscard]] auto schema(Fs... features) const {
@@ -61,8 +64,12 @@ template <RemoteFiles F> class RemoteTfRecords {
   [[nodiscard]] auto schema(const Schema<E, Ms...>& schema) const -> TfRecordDataset<WholeOrder, E, Ms...> {
     return {{files_.name()}, schema, {}, [files = files_](const RecordFilesOptions& options, Error& error) {
               const std::vector<std::string> names = files.find(error);
-              const OpenRemote open = [&files](const std::string& name) { return AnyByteSource{files.open(name)}; };
-              return error ? RecordFiles{{}, options, error} : RecordFiles{names, options, error, open};
+              RemoteOpening open{[&files](const std::string& name) { return AnyByteSource{files.open(name)}; }};
+              if constexpr (RangedFiles<F>)
+                open.ranged = [&files](const std::string& name, Error& failed) { return files.ranged(name, failed); };
+              if (!error) return RecordFiles{names, options, error, open};
+              Error ignored;
+              return RecordFiles{{}, options, ignored};
             }};
   }
 

@@ -3,14 +3,18 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/data/batches_ahead.hpp>
 #include <distrib/data/order/batching.hpp>
 #include <distrib/data/order/error.hpp>
 #include <distrib/data/order/order.hpp>
 #include <distrib/data/record_files.hpp>
 #include <distrib/example/batch.hpp>
+#include <distrib/example/error.hpp>
 #include <distrib/example/example_parser.hpp>
 #include <distrib/example/schema.hpp>
+#include <distrib/record/error.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -55,6 +59,9 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
     if (error) return;
     error.code = batching_.check();
     if (!error && batching_.batches(order_.size()) == 0) error.code = data_errc::too_few_records;
+    if (error || !files_->has_remote()) return;
+    ahead_ = read_ahead(order_, batching_);
+    ahead_in_order_ = read_ahead(order_.plain(), in_order());
   }
 
   /// Returns the number of records in one pass without shuffle and repeat: all records of the files, unless a step
@@ -77,7 +84,8 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
   /// all with file, record and offset; or to `data_errc::no_such_batch`. The batch is then empty.
   void fill(std::uint64_t number, Batch<E>& batch, ErrorRef to) const {
     detail::ErrorOut error{to};
-    parse(order_, batching_, number, batch, error);
+    if (ahead_) parse_held(*ahead_, batching_.batches(order_.size()), number, batch, error);
+    else parse(order_, batching_, number, batch, error);
   }
 
   /// This overload throws the error as `std::system_error`.
@@ -85,6 +93,13 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
     Error error;
     fill(number, batch, error);
     throw_if(error);
+  }
+
+  /// Says which batches `fill` will be asked for: `run` batches from `first` on, then `run` from `first + step` on, and so
+  /// on. Only a hint, and only for remote files: their records are then fetched in time. `BatchReader` and the trainer
+  /// give it. Calls with the same `step` add up.
+  void expect(std::uint64_t first, std::uint64_t step, std::uint64_t run = 1) const {
+    if (ahead_) ahead_->expect(first, step, run);
   }
 
   /// Returns the number of batches that `fill_in_order` can fill.
@@ -97,7 +112,8 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
   /// all with file, record and offset; or to `data_errc::no_such_batch`. The batch is then empty.
   void fill_in_order(std::uint64_t number, Batch<E>& batch, ErrorRef to) const {
     detail::ErrorOut error{to};
-    parse(order_.plain(), in_order(), number, batch, error);
+    if (ahead_) parse_held(*ahead_in_order_, in_order_batches(), number, batch, error);
+    else parse(order_.plain(), in_order(), number, batch, error);
   }
 
   /// This overload throws the error as `std::system_error`.
@@ -120,11 +136,15 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
   }
 
  private:
+  using Held = detail::HeldBatch<RecordFiles>;
+  using Ahead = detail::BatchesAhead<RecordFiles>;
+
   // The data that the order is bound to; through it the steps read records.
   struct Records {
     const TfRecordSource& source;
     Batch<E> one;
     std::vector<Error>& ignored;
+    std::shared_ptr<Held> held = {};  // some remote records, one behind the other
 
     auto lengths() const -> std::vector<std::uint64_t> { return source.files_->lengths(); }
     template <class Predicate> auto matches(Predicate& predicate, std::uint64_t number, Error& error) -> bool {
@@ -132,7 +152,26 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
       return !error && predicate(std::as_const(one)[0]);
     }
     void check(std::uint64_t number, Error& error) {
-      source.parse_records(1, [number](std::uint64_t) { return number; }, one, error);
+      if (!source.files_->has_remote())
+        return source.parse_records(1, [number](std::uint64_t) { return number; }, one, error);
+      if (!held || number < held->records().front() || number > held->records().back()) hold_from(number);
+      source.parse_held(held, static_cast<std::size_t>(number - held->records().front()), 1, one, error);
+    }
+    /// False if nothing is known about the record, because a server did not answer: the next run may get it.
+    auto is_damage(const Error& error) const noexcept -> bool {
+      return error.code.category() == detail::record_category() || error.code.category() == detail::example_category();
+    }
+    void hold_from(std::uint64_t number) {
+      const RecordFiles& files = *source.files_;
+      std::vector<std::uint64_t> numbers;
+      std::uint64_t bytes = 0;
+      for (; number < files.size() && (numbers.empty() || bytes < files.remote()->most_bytes() / 2); ++number) {
+        numbers.push_back(number);
+        if (const auto extent = files.extent(number)) bytes += extent->bytes;
+        else if (numbers.size() >= 1024) break;
+      }
+      held = std::make_shared<Held>(source.files_, std::move(numbers));
+      held->fetch();
     }
     void ignore(const Error& error) { ignored.push_back(error); }
     auto lost() const noexcept -> std::span<const Error> { return source.files_->lost(); }
@@ -152,6 +191,40 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
     const std::uint64_t first = batching.first(number);
     parse_records(
         batching.count(number, order.size()), [&](std::uint64_t i) { return order.at(0, first + i); }, batch, error);
+  }
+
+  template <class Any> auto read_ahead(Any order, const Batching& batching) const -> std::shared_ptr<Ahead> {
+    return std::make_shared<Ahead>(files_, [order = std::move(order), batching](std::uint64_t number) mutable {
+      std::vector<std::uint64_t> records;
+      if (number >= batching.batches(order.size())) return records;
+      records.resize(static_cast<std::size_t>(batching.count(number, order.size())));
+      for (std::uint64_t i = 0; i < records.size(); ++i) records[i] = order.at(0, batching.first(number) + i);
+      return records;
+    });
+  }
+
+  void parse_held(Ahead& ahead, std::uint64_t batches, std::uint64_t number, Batch<E>& batch, Error& error) const {
+    error = {};
+    batch = {};  // first: it may hold memory that the next batches need
+    if (number >= batches) error = {data_errc::no_such_batch, "batch " + std::to_string(number)};
+    if (error) return;
+    const std::shared_ptr<Held> held = ahead.take(number);
+    parse_held(held, 0, held->records().size(), batch, error);
+  }
+
+  void parse_held(const std::shared_ptr<Held>& held, std::size_t first, std::size_t count, Batch<E>& batch,
+                  Error& error) const {
+    ExampleParser<E, Ms...> parser{schema_, batch, count, held};
+    for (std::size_t i = first; i < first + count; ++i) {
+      held->prefetch(i + 8);
+      const ByteView bytes = held->at(i, error);
+      if (error) return;
+      parser.add(bytes, error);
+      if (!error) continue;
+      error.where = files_->where(held->records()[i]) + (error.where.empty() ? "" : ", ") + error.where;
+      return;
+    }
+    parser.finish();
   }
 
   template <class RecordAt>
@@ -182,6 +255,8 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
   O order_;
   Batching batching_;
   std::vector<Error> ignored_;
+  std::shared_ptr<Ahead> ahead_;  // null: all files are on this machine
+  std::shared_ptr<Ahead> ahead_in_order_;
 };
 
 }  // namespace v0

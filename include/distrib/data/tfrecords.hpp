@@ -61,7 +61,8 @@ class TfRecordDataset : public DatasetSteps<TfRecordDataset<O, E, Ms...>> {
   template <Order Other> [[nodiscard]] auto with_order(Other order) const -> TfRecordDataset<Other, E, Ms...> {
     return TfRecordDataset<Other, E, Ms...>{sources_, schema_, std::move(order), open_files_}
         .batch(batching_.size, batching_.remainder)
-        .max_inflated_bytes(max_inflated_bytes_);
+        .max_inflated_bytes(max_inflated_bytes_)
+        .cache(cache_directory_, cache_bytes_);
   }
 
   /// Sets the number of records in a batch, 1 .. 2^31. Must be called; its place among the steps does not matter, and
@@ -82,14 +83,27 @@ class TfRecordDataset : public DatasetSteps<TfRecordDataset<O, E, Ms...>> {
     return copy;
   }
 
+  /// Keeps what is read of remote files in a local directory, in pieces: each piece is fetched once, by whichever process
+  /// needs it first, and a later epoch, or a later run, asks the server for nothing but the sizes of the files. For a
+  /// global shuffle of records that are much smaller than a piece this is the way. `bytes`: limit for all pieces in the
+  /// directory; the pieces that were not used for the longest time make room. A directory belongs to one machine, and
+  /// any number of processes may share it. No effect on files of this machine. See `PieceCache`.
+  [[nodiscard]] auto cache(std::string directory, std::uint64_t bytes) const -> TfRecordDataset {
+    TfRecordDataset copy = *this;
+    copy.cache_directory_ = std::move(directory);
+    copy.cache_bytes_ = bytes;
+    return copy;
+  }
+
   /// Opens the data: finds the files, reads the headers of all records (or the index file beside a file), and reads
-  /// compressed and remote files into memory. filter and ignore_errors read records, too.
+  /// compressed files into memory. Remote files are read once to find their records, unless the cache knows them.
+  /// filter and ignore_errors read records, too.
   ///
   /// Errors: returns nothing and sets `to` to a `data_errc`, a `record_errc`, an `example_errc` or the operating
   /// system's reason, with its place.
   [[nodiscard]] auto open(ErrorRef to) const -> std::optional<Source> {
     detail::ErrorOut error{to};
-    const RecordFilesOptions options{max_inflated_bytes_, O::forgives};
+    const RecordFilesOptions options{max_inflated_bytes_, O::forgives, cache_directory_, cache_bytes_};
     const auto paths = open_files_ ? std::vector<std::string>{} : find_files(sources_, error);
     if (error) return std::nullopt;
     RecordFiles files = open_files_ ? open_files_(options, error) : RecordFiles{paths, options, error};
@@ -120,6 +134,8 @@ class TfRecordDataset : public DatasetSteps<TfRecordDataset<O, E, Ms...>> {
   O order_;
   Batching batching_;
   std::uint64_t max_inflated_bytes_ = std::uint64_t{1} << 30;
+  std::string cache_directory_;  // empty: no cache
+  std::uint64_t cache_bytes_ = 0;
 };
 
 namespace detail {

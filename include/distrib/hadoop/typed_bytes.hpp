@@ -81,8 +81,8 @@ class TypedBytes {
   ///
   /// Errors: `hadoop_errc::bad_type` for an unknown code; `bad_number` for a negative length; `too_large` for values
   /// nested more than 32 levels deep, or for a longer value, before more than 9 bytes beyond `most` have arrived;
-  /// `truncated` if the bytes end too early: call it again with a reader of the same bytes and more behind them. It then
-  /// continues where it stopped, so that a long vector, list or map is parsed once.
+  /// `truncated` if the bytes end too early: call it again with a reader of the same bytes and more behind them. It
+  /// then continues where it stopped, so that a long vector, list or map is parsed once.
   DISTRIB_DECL auto read(WritableReader& reader, std::size_t most) -> ByteView;
 
   /// Appends a value that is already typed.

@@ -32,13 +32,14 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The tensors of one module as variables of a job. `bind` makes the parameters refer to the memory of values, and their
-/// gradients to the memory of gradients, so that `backward()` of anything that was computed from them adds to what is
+/// The tensors of one module as variables of a job. `bind` makes the parameters refer to the memory of values, and
+/// their gradients to the memory of gradients, so that `backward()` of anything that was computed from them adds to
+/// what is
 /// sent: nothing is copied. On another device than the CPU values and gradients are copied, in one piece each.
 ///
-/// Variables are first the parameters that are trained, each once, then the buffers that are followed, each in the order
-/// of registration. A tensor that is registered twice has its first name. Parameters with `requires_grad` false, and all
-/// other buffers, are constants.
+/// Variables are first the parameters that are trained, each once, then the buffers that are followed, each in the
+/// order of registration. A tensor that is registered twice has its first name. Parameters with `requires_grad` false,
+/// and all other buffers, are constants.
 ///
 /// Threads: one at a time. Lifetime: the module must outlive it.
 class BoundModule {
@@ -112,16 +113,16 @@ class BoundModule {
     }
   }
 
-  /// Throws `libtorch_errc::lost_gradient` if something was done to a gradient since `bind`, before the one `backward()`
-  /// that counts.
+  /// Throws `libtorch_errc::lost_gradient` if something was done to a gradient since `bind`, before the one
+  /// `backward()` that counts.
   void check_before_backward() const {
     for (std::size_t p = 0; p < parameters_.size(); ++p)
       if (!is_same_tensor(parameters_[p].grad(), gradients_[p]) || gradients_[p]._version() != 0)
         throw_error(libtorch_errc::lost_gradient, "parameter '" + variables_[p].name + "'");
   }
 
-  /// Throws `libtorch_errc::changed_parameter`, `changed_constant` or `late_tensor` if the use of the module has changed
-  /// what must not change. `now`: the tensors that the module has now.
+  /// Throws `libtorch_errc::changed_parameter`, `changed_constant` or `late_tensor` if the use of the module has
+  /// changed what must not change. `now`: the tensors that the module has now.
   void check_unchanged(const ModuleTensors& now) {
     for (std::size_t p = 0; p < parameters_.size(); ++p)
       if (parameters_[p]._version() != versions_[p])

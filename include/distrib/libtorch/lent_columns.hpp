@@ -13,8 +13,8 @@ inline namespace v0 {
 namespace detail {
 
 /// The tensors that refer to memory of a batch, or to rows of tables, made on this thread while this object exists. A
-/// batch is filled again, and may be read twice for one contribution, so a task must neither keep such a tensor nor change
-/// it.
+/// batch is filled again, and may be read twice for one contribution, so a task must neither keep such a tensor nor
+/// change it.
 ///
 /// Threads: one. Scopes may be nested: a tensor belongs to the innermost one.
 class LentColumns {

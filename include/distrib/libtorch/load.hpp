@@ -27,8 +27,8 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Reads the tensor of a checkpoint that is called like `to`, which must be there. Sets `error` if it has another type or
-/// shape, or cannot be read.
+/// Reads the tensor of a checkpoint that is called like `to`, which must be there. Sets `error` if it has another type
+/// or shape, or cannot be read.
 [[nodiscard]] inline auto read_tensor(const BundleReader& checkpoint, const ModuleTensor& to, Error& error)
     -> torch::Tensor {
   const StoredTensor& stored = *checkpoint.find(to.name);
@@ -49,13 +49,16 @@ namespace detail {
 
 }  // namespace detail
 
-/// Loads parameters and buffers of the module, on any device, from a checkpoint of a job with this module, or from a file
-/// of safetensors or PyTorch: whatever `open_tensor_file` opens. Each tensor is found by its name in the module; for a tied
-/// parameter any of its names will do. Frozen parameters and buffers that the file does not have stay as they are; other
-/// tensors of the file are ignored. For a module inside another one: `load(*net->backbone, "backbone.safetensors")`.
+/// Loads parameters and buffers of the module, on any device, from a checkpoint of a job with this module, or from a
+/// file
+/// of safetensors or PyTorch: whatever `open_tensor_file` opens. Each tensor is found by its name in the module; for a
+/// tied parameter any of its names will do. Frozen parameters and buffers that the file does not have stay as they are;
+/// other tensors of the file are ignored. For a module inside another one: `load(*net->backbone,
+/// "backbone.safetensors")`.
 ///
-/// On failure sets `to` and leaves the module as it is: `libtorch_errc::not_in_checkpoint` if a parameter is missing, with
-/// the names that are most alike; `libtorch_errc::other_tensor`; what `open_tensor_file` and `BundleReader::read` report.
+/// On failure sets `to` and leaves the module as it is: `libtorch_errc::not_in_checkpoint` if a parameter is missing,
+/// with the names that are most alike; `libtorch_errc::other_tensor`; what `open_tensor_file` and `BundleReader::read`
+/// report.
 inline void load(torch::nn::Module& module, const std::string& path, ErrorRef to) {
   detail::ErrorOut error{to};
   const std::optional<TensorFile> file = open_tensor_file(path, static_cast<Error&>(error));

@@ -14,16 +14,16 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Returns the seed with which the generators give the numbers of `torch::manual_seed(seed)`. LibTorch's generator of the
-/// CPU ignores the upper half of a seed; here that changes the lower half.
+/// Returns the seed with which the generators give the numbers of `torch::manual_seed(seed)`. LibTorch's generator of
+/// the CPU ignores the upper half of a seed; here that changes the lower half.
 [[nodiscard]] inline auto generator_seed(std::uint64_t seed) noexcept -> std::uint64_t {
   return static_cast<std::uint32_t>(seed) ^ static_cast<std::uint32_t>(mix_bits(seed >> 32));
 }
 
-/// Gives the process' random numbers of LibTorch to one thread while it exists, beginning with those of a seed. LibTorch
-/// has one default generator for each device, which dropout and initial values draw from, so only one thread at a time
-/// can have numbers that do not depend on timing. Threads get it in the order in which they asked, so an evaluation of
-/// many batches delays a contribution by one batch at most.
+/// Gives the process' random numbers of LibTorch to one thread while it exists, beginning with those of a seed.
+/// LibTorch has one default generator for each device, which dropout and initial values draw from, so only one thread
+/// at a time can have numbers that do not depend on timing. Threads get it in the order in which they asked, so an
+/// evaluation of many batches delays a contribution by one batch at most.
 ///
 /// Threads: one; nested scopes would wait forever.
 class RandomScope {
@@ -82,8 +82,8 @@ class NoRandomScope {
  public:
   NoRandomScope() : before_{state()} {}
 
-  /// Throws `libtorch_errc::drew_random` if numbers of the CPU were drawn since the object was made. `who`: the function
-  /// that may have drawn them. Draws beside a `RandomScope` of another thread go unnoticed.
+  /// Throws `libtorch_errc::drew_random` if numbers of the CPU were drawn since the object was made. `who`: the
+  /// function that may have drawn them. Draws beside a `RandomScope` of another thread go unnoticed.
   void check(const char* who) const {
     const State now = state();
     const bool alone = before_.turn == now.turn && !now.is_taken;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules of TorchScript. Not part of libtorch.hpp, because it includes LibTorch's TorchScript, which takes long to compile.
+// Modules of TorchScript. Not part of libtorch.hpp, because it includes LibTorch's TorchScript, which takes long to
+// compile.
 #pragma once
 
 #include <distrib/libtorch/detail/module_traits.hpp>
@@ -27,8 +28,8 @@ namespace detail {
 template <> struct ModuleTraits<torch::jit::Module> {
   using Module = torch::jit::Module;
 
-  /// While it exists, TorchScript does not optimise on this thread: after some calls it would replace operators by others
-  /// that give other bits, so a process that was started again would compute other contributions.
+  /// While it exists, TorchScript does not optimise on this thread: after some calls it would replace operators by
+  /// others that give other bits, so a process that was started again would compute other contributions.
   struct Scope {
     torch::jit::GraphOptimizerEnabledGuard optimizer{false};
   };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only header that includes LibTorch, 1.13 and up. It hides what differs between the versions. The room libtorch/ is
-// an optional component: link distrib::libtorch. Nothing here or in the room includes <torch/torch.h>, which takes twice
-// as long to compile.
+// The only header that includes LibTorch, 1.13 and up. It hides what differs between the versions. The room libtorch/
+// is
+// an optional component: link distrib::libtorch. Nothing here or in the room includes <torch/torch.h>, which takes
+// twice as long to compile.
 #pragma once
 
 #include <ATen/CPUGeneratorImpl.h>

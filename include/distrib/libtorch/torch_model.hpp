@@ -35,7 +35,8 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Calls `call`. An error of LibTorch leaves it as `libtorch_errc::refused`, with its sentence and without its backtrace.
+/// Calls `call`. An error of LibTorch leaves it as `libtorch_errc::refused`, with its sentence and without its
+/// backtrace.
 template <class F> auto with_torch_errors(F&& call) -> decltype(call()) {
   try {
     return call();
@@ -89,19 +90,19 @@ template <class Task> struct NoTask {
 
 }  // namespace detail
 
-/// A model that trains a module of LibTorch: `train(TorchModel{Digits{}, {.intra_op_threads = 2}})`. See `TorchTask` for
-/// what a task has, and `TorchOptions` for the rest.
+/// A model that trains a module of LibTorch: `train(TorchModel{Digits{}, {.intra_op_threads = 2}})`. See `TorchTask`
+/// for what a task has, and `TorchOptions` for the rest.
 ///
-/// The parameters of the module are the variables of the job, under their names in LibTorch ("conv1.weight"), and so are
-/// buffers that follow the data; the others, and parameters without `requires_grad`, are constants. Initial values are
-/// those that `make()` draws with the seed of the job. While a contribution is computed, parameters and their gradients
-/// are the memory that travels; nothing is copied. Parameters must not be used outside `loss()` and `evaluate()`: `load`
-/// puts a checkpoint into a module of one's own.
+/// The parameters of the module are the variables of the job, under their names in LibTorch ("conv1.weight"), and so
+/// are buffers that follow the data; the others, and parameters without `requires_grad`, are constants. Initial values
+/// are those that `make()` draws with the seed of the job. While a contribution is computed, parameters and their
+/// gradients are the memory that travels; nothing is copied. Parameters must not be used outside `loss()` and
+/// `evaluate()`: `load` puts a checkpoint into a module of one's own.
 ///
 /// The module is made when the model is used first; a parameter server never makes it.
 ///
-/// Errors: a module that cannot be trained, or a step that would give a wrong result, throws a `libtorch_errc` that names
-/// the tensor. An error of LibTorch becomes `libtorch_errc::refused`.
+/// Errors: a module that cannot be trained, or a step that would give a wrong result, throws a `libtorch_errc` that
+/// names the tensor. An error of LibTorch becomes `libtorch_errc::refused`.
 ///
 /// Threads: any. A copy shares the modules.
 template <TorchTask Task> class TorchModel {
@@ -118,7 +119,8 @@ template <TorchTask Task> class TorchModel {
   explicit TorchModel(Task task = {}, TorchOptions options = {})
       : modules_{std::make_shared<Modules>(std::move(task), std::move(options))} {}
 
-  /// Returns parameters, then buffers that are followed, and the tables of the task. Makes the module at the first call.
+  /// Returns parameters, then buffers that are followed, and the tables of the task. Makes the module at the first
+  /// call.
   [[nodiscard]] auto variables() const -> Variables {
     return detail::with_torch_errors([&] {
       std::vector<TableInfo> tables;

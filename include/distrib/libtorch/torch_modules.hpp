@@ -28,7 +28,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The modules of a task, one for each contribution or evaluation that is computed at a time. Made when they are needed.
+/// The modules of a task, one for each contribution or evaluation that is computed at a time. Made when they are
+/// needed.
 ///
 /// Threads: any.
 template <class Task> class TorchModules {

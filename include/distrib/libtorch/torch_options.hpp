@@ -37,9 +37,9 @@ struct TorchOptions {
   bool autocast_bfloat16 = false;
   /// Where the module computes. On another device than the CPU, values and gradients are copied, in one piece each.
   torch::Device device = torch::kCPU;
-  /// What happens to buffers: the name of a buffer or the beginning of several names, and the rule. The longest name that
-  /// fits counts. Where none fits: `average` for float32 buffers called running_mean and running_var, `count` for int64
-  /// buffers called num_batches_tracked, and `constant` for all others.
+  /// What happens to buffers: the name of a buffer or the beginning of several names, and the rule. The longest name
+  /// that fits counts. Where none fits: `average` for float32 buffers called running_mean and running_var, `count` for
+  /// int64 buffers called num_batches_tracked, and `constant` for all others.
   std::vector<std::pair<std::string, TorchBuffer>> buffers = {};
 };
 

@@ -33,8 +33,8 @@ inline constexpr std::array<std::int64_t, sizeof...(Vs)> dims_of_tables<Variable
 
 }  // namespace detail
 
-/// The rows of a task's tables that a batch needs, as tensors: each row that is needed once, and the number of the row of
-/// each lookup. The rows are leaf tensors, and their gradients are sent to the tables. `Tables`: a `VariableList` of
+/// The rows of a task's tables that a batch needs, as tensors: each row that is needed once, and the number of the row
+/// of each lookup. The rows are leaf tensors, and their gradients are sent to the tables. `Tables`: a `VariableList` of
 /// `Embedding`s.
 ///
 /// Lifetime: the tensors refer to memory that is valid until `loss()` or `evaluate()` returns. Threads: one at a time.
@@ -44,8 +44,8 @@ template <class Tables> class TorchRows {
   static constexpr auto dims = detail::dims_of_tables<Tables>;
 
  public:
-  /// Makes the tensors of `values` on `device`. On the CPU nothing is copied. With `gradients`, which must be zero, each
-  /// tensor of rows requires a gradient, which is added to them.
+  /// Makes the tensors of `values` on `device`. On the CPU nothing is copied. With `gradients`, which must be zero,
+  /// each tensor of rows requires a gradient, which is added to them.
   TorchRows(const RuntimeValues& values, RuntimeGradients* gradients, torch::Device device) {
     for (std::size_t t = 0; t < dims.size(); ++t) {
       const auto count = static_cast<std::int64_t>(values.rows(t).count());

@@ -26,8 +26,8 @@ concept HasMake = requires { typename ModuleTraits<MadeBy<Task>>::Scope; };
 template <class Task>
 concept TableTask = requires { typename Task::Tables; };
 
-/// True if `loss` can be called with an `Argument`, which is a module or what `make()` returned. If there are tables, it
-/// must take their rows too.
+/// True if `loss` can be called with an `Argument`, which is a module or what `make()` returned. If there are tables,
+/// it must take their rows too.
 template <class Task, class Argument>
 concept LossTakes =
     requires(const Task& task, Argument& argument, const Batch<typename Task::Example>& batch) {
@@ -75,11 +75,11 @@ concept TablesFunction = !TableTask<Task> || requires(const Task& task) {
 ///   computes at a time, with LibTorch's random numbers beginning with the job's seed. Must build the same module each
 ///   time.
 /// - `loss(Net& net, const Batch<Example>& batch) const`: returns a scalar, the mean loss of the batch.
-/// - optionally `evaluate(Net& net, const Batch<Example>& batch) const`: returns the `Metrics` of the batch. The module is
-///   in evaluation mode, and no gradients are computed.
-/// - optionally tables: `using Tables = VariableList<Embedding<"user", float, 16>, ...>`, `tables() const -> Tables` and
-///   `lookups(const Batch<Example>&, Lookups<Tables>&) const`, as a model has them. Then `loss` gets one more argument,
-///   `const TorchRows<Tables>& rows`, and `evaluate` may.
+/// - optionally `evaluate(Net& net, const Batch<Example>& batch) const`: returns the `Metrics` of the batch. The module
+///   is in evaluation mode, and no gradients are computed.
+/// - optionally tables: `using Tables = VariableList<Embedding<"user", float, 16>, ...>`, `tables() const -> Tables`
+///   and `lookups(const Batch<Example>&, Lookups<Tables>&) const`, as a model has them. Then `loss` gets one more
+///   argument, `const TorchRows<Tables>& rows`, and `evaluate` may.
 ///
 /// Semantics: all are pure functions of their arguments, and of random numbers that come from LibTorch. Several threads
 /// call them at once, each with a module of its own.

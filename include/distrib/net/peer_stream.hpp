@@ -110,7 +110,8 @@ class PeerStream {
     return layer_->write(socket_.native_handle(), std::span{views}.first(count), ec);
   }
 
-  /// Waits for the socket, then reads or writes through the layer; repeats that if the layer had nothing for the caller.
+  /// Waits for the socket, then reads or writes through the layer; repeats that if the layer had nothing for the
+  /// caller.
   template <bool reads, class Bytes, class Handler> void transfer(Bytes bytes, Handler handler) {
     const auto executor = asio::get_associated_executor(handler, socket_.get_executor());
     const auto slot = asio::get_associated_cancellation_slot(handler);

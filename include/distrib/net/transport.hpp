@@ -39,14 +39,14 @@ class SecureLayer {
   [[nodiscard]] virtual auto handshake(int socket, Error& error) -> Wait = 0;
 
   /// Reads bytes that have arrived into `front`, then `back`, without waiting, and returns their number. Sets `ec` if
-  /// there are none: to `asio::error::would_block`; to `asio::error::eof` at the peer's end; to `net_errc::truncated` if
-  /// the connection ended before that; to the reason that the peer gave.
+  /// there are none: to `asio::error::would_block`; to `asio::error::eof` at the peer's end; to `net_errc::truncated`
+  /// if the connection ended before that; to the reason that the peer gave.
   [[nodiscard]] virtual auto read(int socket, std::span<std::byte> front, std::span<std::byte> back,
                                   std::error_code& ec) -> std::size_t = 0;
 
   /// Writes the pieces, in order, as far as the socket accepts them, and returns the number of bytes. Sets `ec` if not
-  /// all bytes were written; the number counts also if that is `asio::error::would_block`. The next call must begin with
-  /// the bytes that were not counted, unchanged.
+  /// all bytes were written; the number counts also if that is `asio::error::would_block`. The next call must begin
+  /// with the bytes that were not counted, unchanged.
   [[nodiscard]] virtual auto write(int socket, std::span<const ByteView> pieces, std::error_code& ec)
       -> std::size_t = 0;
 
@@ -107,7 +107,8 @@ class Transport {
 
 namespace detail {
 
-/// Fails if the starter of this process wants TLS between the tasks (DISTRIB_TLS_DIRECTORY is set) and the program gives
+/// Fails if the starter of this process wants TLS between the tasks (DISTRIB_TLS_DIRECTORY is set) and the program
+/// gives
 /// no transport: a connection must not be plain by mistake.
 ///
 /// Errors: `net_errc::no_tls`.

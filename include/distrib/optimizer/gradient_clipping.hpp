@@ -14,8 +14,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Scales a gradient whose l2 norm is above `max_norm`: multiplied by max_norm / (norm + 1e-6) unless that is 1 or more,
-/// as PyTorch's clip_grad_norm_. The norm is that of the whole gradient, of all variables together.
+/// Scales a gradient whose l2 norm is above `max_norm`: multiplied by max_norm / (norm + 1e-6) unless that is 1 or
+/// more, as PyTorch's clip_grad_norm_. The norm is that of the whole gradient, of all variables together.
 struct ClipByNorm {
   float max_norm = 1.0F;  ///< Above 0, and finite.
 
@@ -64,8 +64,8 @@ class GradientClipping {
     return !ec && found.describe() == text ? std::optional{found} : std::nullopt;
   }
 
-  /// Sets `ec` to `optimizer_errc::clipping_not_positive` if the bound is not positive and finite; otherwise leaves `ec`
-  /// unchanged.
+  /// Sets `ec` to `optimizer_errc::clipping_not_positive` if the bound is not positive and finite; otherwise leaves
+  /// `ec` unchanged.
   void check(std::error_code& ec) const noexcept {
     const float bound = by_norm() != nullptr ? by_norm()->max_norm : by_value() != nullptr ? by_value()->max_value : 1;
     if (!(bound > 0 && bound <= std::numeric_limits<float>::max())) ec = optimizer_errc::clipping_not_positive;

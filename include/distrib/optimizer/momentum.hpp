@@ -20,8 +20,8 @@ inline namespace v0 {
 /// Gradient descent with momentum, as TensorFlow's MomentumOptimizer (Keras differs when the rate changes). With g the
 /// gradient, w the weight and a the slot: a = momentum * a + g, then w -= learning_rate * a; with `use_nesterov`
 /// instead w -= learning_rate * g + momentum * a * learning_rate. Also PyTorch's SGD with a momentum: with its
-/// weight_decay, g + weight_decay * w stands for g; with its dampening, a = momentum * a + (1 - dampening) * g except at
-/// the first update, where a = g. A model of `Updater`.
+/// weight_decay, g + weight_decay * w stands for g; with its dampening, a = momentum * a + (1 - dampening) * g except
+/// at the first update, where a = g. A model of `Updater`.
 struct Momentum {
   static constexpr std::string_view name = "momentum";  ///< Name of the updater in the text of a job.
 

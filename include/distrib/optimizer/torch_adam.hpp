@@ -17,15 +17,16 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Adam as PyTorch's `Adam` and `AdamW` have it (torch/optim/adam.py, without amsgrad). With t the number of the update:
+/// Adam as PyTorch's `Adam` and `AdamW` have it (torch/optim/adam.py, without amsgrad). With t the number of the
+/// update:
 ///
 /// g += weight_decay * w, or, if decoupled_weight_decay, w *= 1 - learning_rate * weight_decay; m += (g - m) * (1 -
 /// beta1); v = v * beta2 + (1 - beta2) * g * g; w -= learning_rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) +
 /// epsilon).
 ///
-/// The difference to `Adam` and `AdamW`: epsilon is added to the corrected root, so it weighs less in the first updates.
-/// AdamW of PyTorch is `TorchAdam{.weight_decay = 0.01F, .decoupled_weight_decay = true}`. A table cannot have this
-/// updater; its place there takes `LazyAdam`, which is PyTorch's SparseAdam. A model of `Updater`.
+/// The difference to `Adam` and `AdamW`: epsilon is added to the corrected root, so it weighs less in the first
+/// updates. AdamW of PyTorch is `TorchAdam{.weight_decay = 0.01F, .decoupled_weight_decay = true}`. A table cannot have
+/// this updater; its place there takes `LazyAdam`, which is PyTorch's SparseAdam. A model of `Updater`.
 ///
 /// Elements are computed in float, in this order. The factors of an update are computed in double, then rounded to
 /// float.
@@ -67,7 +68,8 @@ struct TorchAdam {
     return parse_fields<TorchAdam>(text);
   }
 
-  /// Sets `ec` to `optimizer_errc::negative` if `epsilon` or `weight_decay` is below 0; otherwise leaves `ec` unchanged.
+  /// Sets `ec` to `optimizer_errc::negative` if `epsilon` or `weight_decay` is below 0; otherwise leaves `ec`
+  /// unchanged.
   void check(std::error_code& ec) const noexcept {
     if (!(epsilon >= 0.0F && weight_decay >= 0.0F)) ec = optimizer_errc::negative;
   }

@@ -17,9 +17,9 @@
 namespace distrib {
 inline namespace v0 {
 
-/// RMSProp as PyTorch's `RMSprop` has it (torch/optim/rmsprop.py, not centered): g += weight_decay * w; ms = ms * decay +
-/// (1 - decay) * g * g; mom = momentum * mom + g / (sqrt(ms) + epsilon); w -= learning_rate * mom. PyTorch calls `decay`
-/// alpha.
+/// RMSProp as PyTorch's `RMSprop` has it (torch/optim/rmsprop.py, not centered): g += weight_decay * w; ms = ms * decay
+/// + (1 - decay) * g * g; mom = momentum * mom + g / (sqrt(ms) + epsilon); w -= learning_rate * mom. PyTorch calls
+/// `decay` alpha.
 ///
 /// The differences to `RMSProp`: epsilon is outside the root, ms is 0 at first, and the rate is not part of mom, so a
 /// change of the rate acts at once. In a table only rows with a gradient change. A model of `Updater`.
@@ -56,7 +56,8 @@ struct TorchRMSProp {
     return parse_fields<TorchRMSProp>(text);
   }
 
-  /// Sets `ec` to `optimizer_errc::negative` if `epsilon` or `weight_decay` is below 0; otherwise leaves `ec` unchanged.
+  /// Sets `ec` to `optimizer_errc::negative` if `epsilon` or `weight_decay` is below 0; otherwise leaves `ec`
+  /// unchanged.
   void check(std::error_code& ec) const noexcept {
     if (!(epsilon >= 0.0F && weight_decay >= 0.0F)) ec = optimizer_errc::negative;
   }

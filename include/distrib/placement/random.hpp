@@ -15,8 +15,8 @@ namespace distrib {
 inline namespace v0 {
 
 /// Chooses a task by the variable's name alone, so the order in which variables are created does not matter: the MD5 of
-/// "NAME_SEED", read as one big-endian number, modulo the number of tasks, or modulo the sum of the weights if there are
-/// weights (TensorFlow's contrib device_setter.py). A value.
+/// "NAME_SEED", read as one big-endian number, modulo the number of tasks, or modulo the sum of the weights if there
+/// are weights (TensorFlow's contrib device_setter.py). A value.
 struct RandomStrategy {
   std::int64_t seed = 0;  ///< Another seed gives another placement.
   /// How often each task is chosen, one weight per task. Empty: all equally often.

@@ -32,7 +32,9 @@ DISTRIB_DECL auto load_index(const std::string& path) -> std::optional<RecordInd
 
 /// Returns where the index of a record file is kept: "/data/.train.tfrecord.index" for "/data/train.tfrecord".
 [[nodiscard]] inline auto index_file_path(const std::string& path) -> std::string {
-  return detail::join_path(detail::directory_of(path), "." + std::string{detail::file_of(path)} + ".index");
+  std::string name{'.'};
+  name.append(detail::file_of(path)) += ".index";
+  return detail::join_path(detail::directory_of(path), name);
 }
 
 /// Writes the index of the record file `path` beside it. An older index is replaced as a whole or not at all.

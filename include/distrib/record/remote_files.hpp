@@ -13,7 +13,8 @@ inline namespace v0 {
 
 /// A set of files on another machine; a value.
 /// - `files.name()`: what errors call the set;
-/// - `files.find(error)`: returns the name of each file, always in the same order; on failure sets `error`. A name may be
+/// - `files.find(error)`: returns the name of each file, always in the same order; on failure sets `error`. A name may
+///   be
 ///   a URL with a token in its query: messages about records leave that out;
 /// - `files.open(name)`: returns the bytes of one file. A file that cannot be opened fails when it is read.
 template <class F>

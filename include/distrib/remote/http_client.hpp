@@ -45,13 +45,13 @@ class HttpClient {
       *time = std::min<std::chrono::milliseconds>(*time, longest);
   }
 
-  /// Sends `request` and waits for the whole answer. An answer with any status but 407, a proxy's, is a success. If there is `take`, the
-  /// body of a good answer goes to it while it arrives; if it returns false, the rest of the body is not read, and that
-  /// is a success, too. Any other body goes into the answer.
+  /// Sends `request` and waits for the whole answer. An answer with any status but 407, a proxy's, is a success. If
+  /// there is `take`, the body of a good answer goes to it while it arrives; if it returns false, the rest of the body
+  /// is not read, and that is a success, too. Any other body goes into the answer.
   ///
   /// Errors: sets `error` to an `http_errc` with method, host and path. The answer then contains what arrived before;
-  /// its status is 0 if that was not even the headers. A header that contains the end of a line is `bad_header`: nothing
-  /// is sent.
+  /// its status is 0 if that was not even the headers. A header that contains the end of a line is `bad_header`:
+  /// nothing is sent.
   auto send(const HttpRequest& request, const HttpTake& take, Error& error) -> HttpAnswer {
     error = {};
     HttpAnswer answer;
@@ -91,6 +91,7 @@ class HttpClient {
       else answer.body.append(data, size);
       return !watch_->ended;
     };
+    const detail::HttpDeadline deadline{used->socket.get(), watch_->deadline};
     const detail::WithoutSigpipe no_signal;
     httplib::Response response;
     auto failure = httplib::Error::Success;
@@ -98,11 +99,12 @@ class HttpClient {
     if (whole && answer.status == 0) read_headers(response, answer);  // an answer without a body
     if (answer.status == 407) error = {http_errc::bad_status, request.where() + " (status 407" + used->proxy + ")"};
     if (whole || enough) return answer;
-    // Newer versions of cpp-httplib wait by themselves and report silence like a closed connection: the time
-    // distinguishes the two.
-    const bool silent = Clock::now() >= std::min(progress + options_.idle_timeout, watch_->deadline);
-    const http_errc code =
-        code_of(failure) == http_errc::ended_early && silent ? http_errc::timed_out : code_of(failure);
+    // Newer versions of cpp-httplib wait by themselves and report silence like a closed connection, and a handshake that
+    // ended at the deadline like one that was refused: the time distinguishes them.
+    const bool late = Clock::now() >= watch_->deadline;
+    const bool silent = late || Clock::now() >= progress + options_.idle_timeout;
+    http_errc code = code_of(failure);
+    if ((code == http_errc::ended_early && silent) || (code == http_errc::no_tls && late)) code = http_errc::timed_out;
     error = {watch_->ended.value_or(code), request.where() + used->proxy};
     connection->stop();
     return answer;
@@ -119,6 +121,7 @@ class HttpClient {
  private:
   struct Connection {
     std::string origin;
+    std::unique_ptr<detail::HttpSocket> socket;  // null if the client ends its waits by itself; outlives the client
     std::unique_ptr<httplib::ClientImpl> client;
     std::string proxy = {};  // " by proxy HOST:PORT", for messages
     bool hides_password = false;
@@ -133,12 +136,13 @@ class HttpClient {
       if (known.origin == origin) return &known;
     const std::optional<HttpProxy> proxy = HttpProxy::of(url, options_.proxies, error);
     if (error) return nullptr;
+    std::unique_ptr<detail::HttpSocket> socket;
     std::unique_ptr<httplib::ClientImpl> client;
     if (!url.tls) {
-      client = detail::make_http_connection<httplib::ClientImpl>(url, *watch_);
+      client = detail::make_http_connection<httplib::ClientImpl>(url, *watch_, socket);
     } else {
 #ifdef CPPHTTPLIB_OPENSSL_SUPPORT
-      client = detail::make_http_connection<httplib::SSLClient>(url, *watch_);
+      client = detail::make_http_connection<httplib::SSLClient>(url, *watch_, socket);
       client->enable_server_certificate_verification(true);
       if (!options_.authority.empty()) client->set_ca_cert_path(options_.authority);
 #else
@@ -156,7 +160,7 @@ class HttpClient {
     client->set_follow_location(false);
     client->set_decompress(false);
     detail::send_targets_as_they_are(*client);
-    Connection made{.origin = origin, .client = std::move(client)};
+    Connection made{.origin = origin, .socket = std::move(socket), .client = std::move(client)};
     if (proxy) {
       made.client->set_proxy(proxy->host, proxy->port);
       if (!proxy->user.empty()) made.client->set_proxy_basic_auth(proxy->user, proxy->password);

@@ -6,17 +6,20 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/paths.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/record/ranged_file.hpp>
 #include <distrib/remote/detail/http_steps.hpp>
 #include <distrib/remote/http_client.hpp>
 #include <distrib/remote/http_options.hpp>
 #include <distrib/remote/http_range_core.hpp>
 #include <distrib/remote/http_retry.hpp>
 #include <distrib/remote/http_url.hpp>
+#include <distrib/remote/ranged_fetch.hpp>
 #include <distrib/remote/remote_file.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,7 +51,8 @@ struct HttpFetch {
   using Client = HttpClient;
 
   HttpUrl url;
-  std::string etag;
+  std::string etag;  ///< Empty if there is no strong one.
+  std::string modified;  ///< When it was changed, as the server says it; empty if it does not.
   HttpRetryOptions retry;
   std::uint64_t size = 0;  ///< Size of the file in bytes.
 
@@ -64,12 +68,16 @@ struct HttpFetch {
     HttpRangeCore probe = HttpRangeCore::probe(url, options.retry);
     detail::take_http_steps(asking, probe, [](ByteView) {}, error);
     if (error) return std::nullopt;
-    return HttpFetch{std::move(url), probe.etag(), options.retry, probe.size()};
+    return HttpFetch{std::move(url), probe.etag(), probe.modified(), options.retry, probe.size()};
   }
+
+  [[nodiscard]] auto content() const -> const std::string& { return etag.empty() ? modified : etag; }
+  [[nodiscard]] static auto changed() -> std::error_code { return http_errc::changed; }
 
   void operator()(HttpClient& asking, std::uint64_t first, std::span<std::byte> to, const std::atomic<bool>& dropped,
                   Error& error) const {
-    HttpRangeCore core{url, first, to.size(), etag, retry};
+    HttpRangeCore core{url, first, to.size(), etag, retry, size};
+    if (etag.empty()) core.expect_modified(modified);
     detail::fill_by_http_steps(asking, core, to, error, dropped);
   }
 };
@@ -80,13 +88,15 @@ struct HttpFetch {
 /// token.
 using HttpFile = RemoteFile<detail::HttpFetch>;
 
-/// Files on HTTP servers, named by their URLs: `RemoteFiles`, so that `tfrecords(http_files({...}))` reads them. Errors
+/// Files on HTTP servers, named by their URLs: `RangedFiles`, so that `tfrecords(http_files({...}))` reads them. Errors
 /// about records name a URL without its query. A value. Made by `http_files`.
 class HttpFiles {
  public:
   /// For `http_files`, which makes it. Contacts no server.
   explicit HttpFiles(std::vector<std::string> urls, HttpReadOptions options = {})
-      : urls_{std::move(urls)}, options_{std::move(options)} {}
+      : urls_{std::move(urls)},
+        options_{std::move(options)},
+        clients_{std::make_shared<IdleClients<detail::HttpFetch>>()} {}
 
   /// Returns the first URL without its query; "no URL" if there is none.
   [[nodiscard]] auto name() const -> std::string { return urls_.empty() ? "no URL" : detail::shown_url(urls_.front()); }
@@ -99,10 +109,15 @@ class HttpFiles {
   }
   /// Returns the file at `url`. Sends no request before its first `read`, which reports the errors.
   [[nodiscard]] auto open(const std::string& url) const -> HttpFile { return HttpFile{url, options_}; }
+  /// Opens the file at `url` for reading any part of it. On failure sets `error` and returns nothing.
+  [[nodiscard]] auto ranged(const std::string& url, Error& error) const -> std::optional<RangedFile> {
+    return open_ranged<detail::HttpFetch>(url, options_, clients_, error);
+  }
 
  private:
   std::vector<std::string> urls_;
   HttpReadOptions options_;
+  std::shared_ptr<IdleClients<detail::HttpFetch>> clients_;
 };
 
 /// Returns the files of these URLs, in this order. Checks nothing and contacts no server; that happens when the files

@@ -22,8 +22,8 @@ struct HttpProxies {
   std::string none = {};
 };
 
-/// How long a client waits, which certificates it trusts, and which proxies it uses. Host names are resolved by the operating system, which
-/// has its own timeouts. A time of more than 24 days counts as 24 days.
+/// How long a client waits, which certificates it trusts, and which proxies it uses. Host names are resolved by the
+/// operating system, which has its own timeouts. A time of more than 24 days counts as 24 days.
 struct HttpOptions {
   std::chrono::milliseconds connect_timeout{10'000};  ///< Limit for opening a connection.
   std::chrono::milliseconds idle_timeout{30'000};  ///< Longest wait for the next byte, in either direction.

@@ -125,6 +125,12 @@ class HttpRangeCore {
   /// Returns the size of the whole file. Only after `probe`.
   [[nodiscard]] auto size() const noexcept -> std::uint64_t { return size_; }
   [[nodiscard]] auto etag() const noexcept -> const std::string& { return etag_; }
+  /// Returns when the file was changed, as the server says it; empty if it does not. Only after `probe`.
+  [[nodiscard]] auto modified() const noexcept -> const std::string& { return modified_; }
+
+  /// Refuses answers about a file that was changed at another time than `modified` says, for servers without ETags. Empty,
+  /// or an answer without that time: any is accepted.
+  void expect_modified(std::string modified) { modified_ = std::move(modified); }
 
  private:
   auto with_status(const HttpAnswer& answer) const -> std::string {
@@ -148,6 +154,8 @@ class HttpRangeCore {
       return fail(http_errc::bad_answer, answer);
     if (!etag_.empty() && !answer.etag.empty() && answer.etag != etag_) return fail(http_errc::changed, answer);
     if (range->size != wanted_size_.value_or(range->size)) return fail(http_errc::changed, answer);
+    const std::string_view modified = answer.header("last-modified");
+    if (!modified_.empty() && !modified.empty() && modified != modified_) return fail(http_errc::changed, answer);
     return true;
   }
 
@@ -162,6 +170,7 @@ class HttpRangeCore {
     if (!range || range->first != 0) return fail(http_errc::bad_answer, answer);
     size_ = range->size;
     etag_ = answer.etag.starts_with("W/") ? std::string{} : answer.etag;  // a weak ETag must not be used in If-Range
+    modified_ = answer.header("last-modified");
     left_ = 0;
     return true;
   }
@@ -171,6 +180,7 @@ class HttpRangeCore {
   std::uint64_t first_;
   std::uint64_t left_;
   std::string etag_;
+  std::string modified_;
   std::optional<std::uint64_t> wanted_size_;
   HttpRetries retries_;
   HttpRedirects redirects_;

@@ -4,6 +4,8 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/core/paths.hpp>
+#include <distrib/record/ranged_file.hpp>
+#include <distrib/remote/ranged_fetch.hpp>
 #include <distrib/remote/webhdfs_client.hpp>
 #include <distrib/remote/webhdfs_error.hpp>
 #include <distrib/remote/webhdfs_file.hpp>
@@ -14,6 +16,8 @@
 #include <fnmatch.h>
 
 #include <concepts>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,7 +26,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Files in HDFS: `RemoteFiles`, so that `tfrecords(webhdfs("hdfs://namenode/data/train-*"))` reads them. A value. Made
+/// Files in HDFS: `RangedFiles`, so that `tfrecords(webhdfs("hdfs://namenode/data/train-*"))` reads them. A value. Made
 /// by `webhdfs`.
 ///
 /// A file stands for itself, a directory for the files in it, and a last part of a path with *, ? or [ for the files
@@ -32,7 +36,9 @@ class WebHdfsFiles {
  public:
   /// For `webhdfs`, which makes it. Contacts no server.
   WebHdfsFiles(std::vector<std::string> urls, WebHdfsOptions options)
-      : urls_{std::move(urls)}, options_{std::move(options)} {}
+      : urls_{std::move(urls)},
+        options_{std::move(options)},
+        clients_{std::make_shared<IdleClients<detail::WebHdfsFetch>>()} {}
 
   /// Returns the first URL without its query; "no URL" if there is none.
   [[nodiscard]] auto name() const -> std::string { return urls_.empty() ? "no URL" : detail::shown_url(urls_.front()); }
@@ -56,6 +62,10 @@ class WebHdfsFiles {
 
   /// Returns the file at `url`. Sends no request before its first `read`, which reports the errors.
   [[nodiscard]] auto open(const std::string& url) const -> WebHdfsFile { return WebHdfsFile{url, options_}; }
+  /// Opens the file at `url` for reading any part of it. On failure sets `error` and returns nothing.
+  [[nodiscard]] auto ranged(const std::string& url, Error& error) const -> std::optional<RangedFile> {
+    return open_ranged<detail::WebHdfsFetch>(url, options_, clients_, error);
+  }
 
  private:
   void find(const std::string& url, std::vector<std::string>& found, Error& error) const {
@@ -82,6 +92,7 @@ class WebHdfsFiles {
 
   std::vector<std::string> urls_;
   WebHdfsOptions options_;
+  std::shared_ptr<IdleClients<detail::WebHdfsFetch>> clients_;
 };
 
 /// Returns files in HDFS, read over WebHDFS or HttpFS. Checks nothing and contacts no server; that happens when the

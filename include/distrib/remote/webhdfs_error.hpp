@@ -31,6 +31,7 @@ enum class webhdfs_errc {
   bad_answer,  ///< The answer is not from WebHDFS. Check that host and port belong to WebHDFS or HttpFS.
   refused,  ///< Hadoop sent another exception. The place quotes it.
   closed,  ///< Bytes were written after `close`. Write first, close last.
+  changed,  ///< The file was replaced while it was read. Read it again.
 };
 
 namespace detail {
@@ -55,6 +56,7 @@ inline constexpr ErrorText webhdfs_texts[] = {
     {webhdfs_errc::bad_answer, failure::corrupt, "the answer is not from WebHDFS: check host and port"},
     {webhdfs_errc::refused, failure::io, "Hadoop refused: correct the cause that its exception names"},
     {webhdfs_errc::closed, failure::invalid_argument, "the file is closed: write before close"},
+    {webhdfs_errc::changed, failure::mismatch, "the file was replaced while it was read: read it again"},
 };
 
 /// Category "distrib.webhdfs".

@@ -38,6 +38,7 @@ struct WebHdfsFetch {
   WebHdfsLocation location;
   WebHdfsOptions options;
   std::uint64_t size = 0;  ///< Size of the file in bytes.
+  std::int64_t modified_ms = 0;  ///< When it was changed, in milliseconds since 1970.
   std::shared_ptr<std::atomic<std::size_t>> active = std::make_shared<std::atomic<std::size_t>>(0);
 
   [[nodiscard]] static auto client(const WebHdfsOptions& options) -> HttpClient { return HttpClient{options.http}; }
@@ -50,8 +51,13 @@ struct WebHdfsFetch {
     const WebHdfsStatus status = asking.status(location.path, error);
     if (!error && status.type == WebHdfsStatus::Type::directory) error = {webhdfs_errc::is_directory, shown_url(url)};
     if (error) return std::nullopt;
-    return WebHdfsFetch{std::move(location), options, status.bytes};
+    return WebHdfsFetch{std::move(location), options, status.bytes, status.modified_ms};
   }
+
+  [[nodiscard]] auto content() const -> std::string {
+    return modified_ms == 0 ? std::string{} : std::to_string(modified_ms);
+  }
+  [[nodiscard]] static auto changed() -> std::error_code { return webhdfs_errc::changed; }
 
   void operator()(HttpClient& asking, std::uint64_t first, std::span<std::byte> to, const std::atomic<bool>& dropped,
                   Error& error) const {

@@ -63,7 +63,8 @@ struct CallOptions {
       : within{time}, metadata{std::move(text)}, error_text{say} {}
 };
 
-/// Calls the methods of a server over one connection, which `async_connect`, a `Connector` or a `PeerConnector` has made.
+/// Calls the methods of a server over one connection, which `async_connect`, a `Connector` or a `PeerConnector` has
+/// made.
 ///
 /// Every call completes exactly once, on the executor, never inside `async_call`: with the answer, the server's error,
 /// or an `rpc_errc`. If the client is destroyed, its calls complete with `rpc_errc::lost` or `not_sent`. After the

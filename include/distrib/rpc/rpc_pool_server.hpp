@@ -80,9 +80,9 @@ template <class RouterType, CallObserver Observes = const detail::NoCallObserver
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return port_; }
 
   /// Accepts no more connections and calls. Each connection ends when its calls are answered, at the latest after
-  /// `grace`; the calls that are left then fail with `rpc_errc::lost`. A new call on a connection that has not ended yet
-  /// fails with `rpc_errc::closed`. Does not wait, and nothing reports the end: so that calls can still be answered,
-  /// destroy the server only after `grace`, because its destructor ends all connections at once.
+  /// `grace`; the calls that are left then fail with `rpc_errc::lost`. A new call on a connection that has not ended
+  /// yet fails with `rpc_errc::closed`. Does not wait, and nothing reports the end: so that calls can still be
+  /// answered, destroy the server only after `grace`, because its destructor ends all connections at once.
   void drain(std::chrono::milliseconds grace) {
     const Instant by = instant_after(std::chrono::steady_clock::now(), grace);
     for (const auto& thread : threads_) asio::post(thread->executor, [&thread = *thread, by] { thread.drain(by); });

@@ -27,8 +27,8 @@ concept PartitionsShapes = requires(const P& partitioner, const Shape& shape, DT
 }  // namespace detail
 
 /// Decides how a variable is divided: a copyable type with
-/// `partition(const Shape& shape, DType dtype) const -> Partition`, for a shape of at least one axis. It is never called
-/// for scalars, which are not divided.
+/// `partition(const Shape& shape, DType dtype) const -> Partition`, for a shape of at least one axis. It is never
+/// called for scalars, which are not divided.
 ///
 /// Semantics: a pure function of its arguments, so that all processes agree. The axis is one of the shape's, and has at
 /// least `parts` rows; `part_slices` refuses other results. It may throw `std::system_error` if it has no result.

@@ -8,8 +8,8 @@ namespace distrib {
 inline namespace v0 {
 namespace sim {
 
-/// How a simulated network behaves. Each time and size is drawn when it is used, from 1 to the value here. A value below
-/// 1 counts as 1.
+/// How a simulated network behaves. Each time and size is drawn when it is used, from 1 to the value here. A value
+/// below 1 counts as 1.
 struct NetworkOptions {
   /// Longest time that bytes take from one end to the other. What one end sends arrives in the order in which it was
   /// sent.

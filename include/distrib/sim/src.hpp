@@ -13,6 +13,7 @@
 #include <distrib/sim/detail/impl/simulation.ipp>
 #include <distrib/sim/detail/impl/worker_process.ipp>
 #include <distrib/sim/detail/impl/world.ipp>
+#include <distrib/sim/impl/bucket.ipp>
 #include <distrib/sim/impl/disk.ipp>
 #include <distrib/sim/impl/faults.ipp>
 #include <distrib/sim/impl/options.ipp>

@@ -105,9 +105,9 @@ class SparkWriteJob {
   /// is the one that this job has published, that only removes what is left of the hidden directory.
   ///
   /// Errors: `spark_errc::unfinished` with the number of the first task below `tasks` that is not committed, or with
-  /// the hidden directory if it has no tasks: the job was not started, was aborted, or was committed and another job has
-  /// written to the path since. `already_exists` if the path was created meanwhile and the mode is `error_if_exists`.
-  /// The hidden directory then stays.
+  /// the hidden directory if it has no tasks: the job was not started, was aborted, or was committed and another job
+  /// has written to the path since. `already_exists` if the path was created meanwhile and the mode is
+  /// `error_if_exists`. The hidden directory then stays.
   DISTRIB_DECL void commit(std::size_t tasks, ErrorRef to) const;
   void commit(std::size_t tasks) const {
     Error error;

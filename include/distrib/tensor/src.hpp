@@ -6,4 +6,5 @@
 #error "distrib: <distrib/tensor/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif
 
+#include <distrib/tensor/impl/matmul.ipp>
 #include <distrib/tensor/impl/runtime_values.ipp>

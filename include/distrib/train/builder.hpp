@@ -283,7 +283,8 @@ class TrainerBuilder {
   /// Variables that the checkpoint does not have: training is refused with `ps_errc::not_in_checkpoint`; the text names
   /// them and the most similar names in the checkpoint. Either map them with `options.names`, which can also say that a
   /// variable is not taken from the checkpoint, or set `options.allow_missing`: then they start from their
-  /// initializers, those with a `CustomInitializer` with the values of the model. Damaged values, and values of another type or shape, are refused too.
+  /// initializers, those with a `CustomInitializer` with the values of the model. Damaged values, and values of another
+  /// type or shape, are refused too.
   ///
   /// Errors: `build` throws `train_errc::no_such_variable` if an entry of `options.names` matches no variable or table,
   /// and `train_errc::bad_initial_name` if an entry is malformed or two entries are for the same name.
@@ -322,7 +323,8 @@ class TrainerBuilder {
 
   /// Sets how each gradient is made smaller before it is sent: `ClipByNorm` or `ClipByValue`. The norm is that of the
   /// whole gradient of one contribution, of all variables and of the rows of tables together. So each contribution is
-  /// clipped, and then their mean is taken; PyTorch's DDP takes the mean first. Counters are not clipped, and neither is
+  /// clipped, and then their mean is taken; PyTorch's DDP takes the mean first. Counters are not clipped, and neither
+  /// is
   /// what has an updater of the model, such as a running mean: it does not count for the norm. Default: not at all.
   /// Throws `optimizer_errc::clipping_not_positive` if the bound is not positive and finite.
   template <std::convertible_to<GradientClipping> C>
@@ -407,8 +409,9 @@ class TrainerBuilder {
   }
 
   /// Begins a session in the role that the flags give. A worker joins its parameter servers and waits for the first
-  /// values: see `SessionOptions::max_wait`. Without a job name the whole job runs in this process, as with `open(pool)`.
-  /// Throws as `build(pool, flags)` and `ClusterTrainer::run`, and `train_errc::not_ready` if a wait is too long.
+  /// values: see `SessionOptions::max_wait`. Without a job name the whole job runs in this process, as with
+  /// `open(pool)`. Throws as `build(pool, flags)` and `ClusterTrainer::run`, and `train_errc::not_ready` if a wait is
+  /// too long.
   [[nodiscard]] auto open(IoPool& pool, const ClusterFlags& flags,
                           SessionOptions<typename R::ModelType::Variables> options = {}) const {
     return open_session(std::move(options), [&](auto plan, std::chrono::milliseconds max_wait) {

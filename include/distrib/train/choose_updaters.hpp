@@ -24,8 +24,8 @@ struct ChosenUpdaters {
 
 /// Returns the updaters of a job with these variables: of each variable and table the updater by name, else that of the
 /// last predicate that holds, else `TrainingOptions::updater` (docs/design/runtime-variables.md). Prefixes of the
-/// recipe become lines as they are; a variable whose updater these lines do not give gets a line with its whole name. With
-/// `TrainingOptions::moving_average` all of these updaters, also those of the model, keep averages.
+/// recipe become lines as they are; a variable whose updater these lines do not give gets a line with its whole name.
+/// With `TrainingOptions::moving_average` all of these updaters, also those of the model, keep averages.
 ///
 /// Errors: throws `train_errc::no_such_variable` if a prefix, a name or a predicate fits nothing,
 /// `train_errc::too_many_updaters` if the job would have more than `max_job_updaters` lines, and `optimizer_errc` if an

@@ -16,8 +16,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Trains a plan in the role that the flags give: a parameter server, a worker, an evaluator, or, without a job name, the
-/// whole job in this process. Made by `train(model)....build(pool, flags)`.
+/// Trains a plan in the role that the flags give: a parameter server, a worker, an evaluator, or, without a job name,
+/// the whole job in this process. Made by `train(model)....build(pool, flags)`.
 ///
 /// The chief (worker 0, or the task "chief" if the cluster has one) evaluates, unless `Evaluate::by_evaluator` says
 /// otherwise. What the hooks of each task receive: see `Hook` and `Evaluator`.

@@ -191,10 +191,16 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     Gradients<Variables> gradients;
     Feed feed;  // of the contribution
     float norm = std::numeric_limits<float>::quiet_NaN();  // of the last gradient, see `clip_gradients`
+    bool told_source = false;  // which batches it reads
     std::optional<Gradients<Variables>> more;  // of one batch, while `gradients` is the sum of the batches before it
   };
 
   void read(Rank rank, Step step, const KeyLists& others, Ahead& ahead) const {
+    if constexpr (requires { source_.expect(std::uint64_t{}, std::uint64_t{}, std::uint64_t{}); }) {
+      const std::uint64_t in_step = std::uint64_t{job_.ranks} * job_.gradient_accumulation;
+      if (!std::exchange(ranks_[rank]->told_source, true))
+        source_.expect(first_batch(1, rank), in_step, job_.gradient_accumulation);
+    }
     for (std::size_t i = 0; i < ahead.batches.size(); ++i) source_.fill(first_batch(step, rank) + i, ahead.batches[i]);
     if constexpr (detail::HasLookups<M>) {
       if (!has_tables()) return;

@@ -21,7 +21,7 @@ enum class train_errc {
   no_initial_values, ///< A variable has a `CustomInitializer`, but the model does not provide values. Add `void initial_values(distrib::InitialValues<Variables>&, std::uint64_t seed) const` to the model; it may leave out the seed.
   unsupported_initial_values, ///< An Embedding has a `CustomInitializer`. Give it another initializer, or begin with a checkpoint that has its rows.
   bad_initial_name, ///< An entry of `InitialCheckpointOptions::names` has none of the allowed forms, or two entries are for the same name. Write two names, or two prefixes that end with '/'.
-  bad_embedding,    ///< An Embedding has `min_count` 0; or it has `rows`, and so all rows from the start, but also a `min_count` other than 1 or an `evict_after`. Leave `rows` out, or `min_count` and `evict_after`.
+  bad_embedding,    ///< An Embedding has `min_count` 0; or it has `rows`, and so all rows from the start, but also a `min_count` other than 1, an `evict_after` or a `max_rows`: leave out one or the others. Or it has `evict_in_turns` without `evict_after`, or `half_life` or `max_new_keys` without `max_rows`: give both. Or `max_rows` or `max_new_keys` is above 2^40.
   bad_accumulation, ///< `with_gradient_accumulation` has 0 batches, or more than 4096. Use a number between; 1 is the default.
   bad_hook,         ///< The arguments of a hook exclude each other, or one that it needs is missing; the text says which. Give exactly what it asks for.
   nan_loss,         ///< The loss of a contribution is NaN, and the hook `NanTensor` ends the job then. Lower the learning rate, clip the gradients, or look for the batch that the text names.
@@ -73,7 +73,8 @@ inline constexpr ErrorText train_texts[] = {
      "without this worker the global step would never move: use GlobalStepWaiter in a cluster that trains "
      "asynchronously"},
     {train_errc::bad_embedding, failure::invalid_argument,
-     "min_count must be at least 1; an Embedding with rows can have neither min_count nor evict_after"},
+     "min_count must be at least 1; an Embedding with rows can have none of min_count, evict_after and max_rows; "
+     "evict_in_turns needs evict_after, half_life and max_new_keys need max_rows"},
     {train_errc::no_lookups, failure::invalid_argument,
      "the model has tables, but no lookups() that says which rows a batch needs"},
     {train_errc::bad_description, failure::invalid_argument,

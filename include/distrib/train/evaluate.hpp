@@ -14,9 +14,9 @@ inline namespace v0 {
 /// With `averages` the moving averages of the values are measured in place of the values: see `with_moving_average`,
 /// which must be in the recipe, otherwise `build` throws `train_errc::no_averages`. Counters have no average: they are
 /// as they are. In a cluster the chief reads the averages from checkpoints, so it measures the first checkpoint that is
-/// saved at or after a multiple of `every_steps`, and the last one; `SaveCheckpoint` must be in the recipe. A checkpoint
-/// that is removed before it is read is not measured. The chief then needs the memory of one shard, slots included. An
-/// evaluator measures the averages in each checkpoint.
+/// saved at or after a multiple of `every_steps`, and the last one; `SaveCheckpoint` must be in the recipe. A
+/// checkpoint that is removed before it is read is not measured. The chief then needs the memory of one shard, slots
+/// included. An evaluator measures the averages in each checkpoint.
 template <class Data> struct Evaluate {
   using Setting = Evaluate;
   Data data;  ///< `tfrecords(...).schema(...).batch(n)`. Read in order; the last batch may be smaller.

@@ -14,13 +14,13 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The task `evaluator` of a job, as in TensorFlow's train_and_evaluate: follows the directory of `SaveCheckpoint`, which
-/// other processes write, and measures each checkpoint that it finds there with the `evaluate()` of the model, the newest
-/// one first. It is no rank and talks to no other task, so no task waits for it. A `ClusterTrainer` whose flags say
-/// "evaluator" is one.
+/// The task `evaluator` of a job, as in TensorFlow's train_and_evaluate: follows the directory of `SaveCheckpoint`,
+/// which other processes write, and measures each checkpoint that it finds there with the `evaluate()` of the model,
+/// the newest one first. It is no rank and talks to no other task, so no task waits for it. A `ClusterTrainer` whose
+/// flags say "evaluator" is one.
 ///
-/// Its hooks receive `on_evaluated`, `on_event` and `on_end`. Each hook that writes files needs another directory than at
-/// the chief, such as DIRECTORY/eval: TensorBoard shows one file of a directory at a time.
+/// Its hooks receive `on_evaluated`, `on_event` and `on_end`. Each hook that writes files needs another directory than
+/// at the chief, such as DIRECTORY/eval: TensorBoard shows one file of a directory at a time.
 ///
 /// Threads: one at a time. `run()` blocks its thread, and handles SIGINT and SIGTERM meanwhile.
 class Evaluator {

@@ -48,8 +48,8 @@ struct PhaseMeasured {
 };
 
 /// A global step is done. In one process each step of a run has an event. In a cluster only the chief's hooks receive
-/// these events, and one event may stand for several steps: numbers grow, but some may be missing. A run that continues a
-/// job begins behind the steps of the runs before it, see `JobStart::first_step`.
+/// these events, and one event may stand for several steps: numbers grow, but some may be missing. A run that continues
+/// a job begins behind the steps of the runs before it, see `JobStart::first_step`.
 struct StepDone {
   Step step = 0;  ///< Number of the step, from 1.
   /// What `gradients()` returned. In one process, synchronous: the mean over the workers. Asynchronous: of the newest
@@ -57,8 +57,8 @@ struct StepDone {
   /// workers are not known.
   float loss = 0;
   std::uint64_t examples = 0;  ///< Number of examples in the steps since the last such event.
-  /// Norm of the gradient before it was clipped: the largest of the step's contributions. Asynchronous, or in a cluster:
-  /// of one contribution. NaN without `ClipByNorm`.
+  /// Norm of the gradient before it was clipped: the largest of the step's contributions. Asynchronous, or in a
+  /// cluster: of one contribution. NaN without `ClipByNorm`.
   float gradient_norm = std::numeric_limits<float>::quiet_NaN();
 };
 

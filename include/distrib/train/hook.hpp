@@ -66,29 +66,29 @@ template <class H> inline constexpr bool is_setting = requires { typename H::Set
 /// - `on_end(const JobEnd&)`: a run is over.
 ///
 /// The results of these members are ignored. In a cluster the chief's hooks receive all of them except `on_saving`, the
-/// hooks of other workers `on_contribution`, `on_phase` and `on_event`, and the hooks of parameter servers `on_phase` and
-/// `on_event`.
+/// hooks of other workers `on_contribution`, `on_phase` and `on_event`, and the hooks of parameter servers `on_phase`
+/// and `on_event`.
 ///
 /// The settings (`StopAtStep`, `SaveCheckpoint`, `Evaluate`, `FeedFn`, `GlobalStepWaiter`), which have a member type
 /// `Setting`, are also hooks.
 ///
 /// More members are optional:
 /// - `report() -> std::optional<Event>` returns an event for all hooks, or an empty optional. Called after each event.
-/// - `stop_reason() const -> std::string` is not empty if the hook asks to stop: for example "NaN loss at step 3". Asked
-///   after each event; the text is in the event that announces the stop. The task then ends as after a signal: it
-///   finishes the steps in flight. In one process the state is saved and `run()` returns 0. In a cluster only this
-///   task leaves the job, and its `run()` returns 1: the other tasks wait for it as long as for one that died. A
-///   request after the last step changes nothing.
-/// - `wants_checkpoint() -> bool` returns true, once for each wish, if a checkpoint shall be saved soon. Asked after each
-///   event, in one process only; in a cluster the steps of checkpoints are part of the job, so `run()` throws
+/// - `stop_reason() const -> std::string` is not empty if the hook asks to stop: for example "NaN loss at step 3".
+///   Asked after each event; the text is in the event that announces the stop. The task then ends as after a signal: it
+///   finishes the steps in flight. In one process the state is saved and `run()` returns 0. In a cluster only this task
+///   leaves the job, and its `run()` returns 1: the other tasks wait for it as long as for one that died. A request
+///   after the last step changes nothing.
+/// - `wants_checkpoint() -> bool` returns true, once for each wish, if a checkpoint shall be saved soon. Asked after
+///   each event, in one process only; in a cluster the steps of checkpoints are part of the job, so `run()` throws
 ///   `train_errc::only_in_one_process`.
 /// - `written_directory() const -> std::string` names the directory in which the hook writes files: only one job at a
 ///   time may use it, see `WriterLocks`.
 ///
 /// Semantics: a value. A copy of a hook that has received no event yet is equivalent to the original. Members are
 /// called on the thread of `run()`, one call at a time, in the order of the events. A hook cannot end the
-/// job of a cluster as done before its last step. `std::raise(SIGTERM)` in `on_step`, once, asks this task to stop, too,
-/// as `Trainer::run` and `ClusterTrainer::run` describe.
+/// job of a cluster as done before its last step. `std::raise(SIGTERM)` in `on_step`, once, asks this task to stop,
+/// too, as `Trainer::run` and `ClusterTrainer::run` describe.
 ///
 /// Errors: an exception from a hook leaves `run()`. Nothing more is saved and `on_end` is not called; in a cluster the
 /// other tasks wait for this task as for one that died.

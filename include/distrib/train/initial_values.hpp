@@ -56,9 +56,9 @@ concept InitializedModel = Model<M> && (detail::TakesSeed<M> || detail::TakesNoS
 /// `set_initial_values`. Returns an empty list if no variable has a `CustomInitializer`.
 ///
 /// In a job with an initial checkpoint the values of the checkpoint count. If it has all variables with a
-/// `CustomInitializer`, the model is not asked, and they get another initializer, which is never used. If it lacks some,
-/// contribution 0 has the values of the model for these and the values of the checkpoint for the others; every variable
-/// that the checkpoint has gets a `CustomInitializer` then.
+/// `CustomInitializer`, the model is not asked, and they get another initializer, which is never used. If it lacks
+/// some, contribution 0 has the values of the model for these and the values of the checkpoint for the others; every
+/// variable that the checkpoint has gets a `CustomInitializer` then.
 ///
 /// Errors: throws `train_errc::no_initial_values` if the model does not provide the values, and
 /// `train_errc::unsupported_initial_values` if a table has a `CustomInitializer`. Throws what the model throws, and as

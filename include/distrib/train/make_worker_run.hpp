@@ -21,8 +21,8 @@ inline namespace v0 {
 /// `ready_within`: of a session. If it is set, a worker that is not the chief first waits until the chief has joined or
 /// the job has done a step, and then for the first values; for either not longer than this.
 ///
-/// Errors: throws as `ClusterTrainer::run`; this function and `next()` also throw `train_errc::not_ready` if such a wait
-/// is too long.
+/// Errors: throws as `ClusterTrainer::run`; this function and `next()` also throw `train_errc::not_ready` if such a
+/// wait is too long.
 [[nodiscard]] DISTRIB_DECL auto make_worker_run(const TrainingPlan& plan, IoPool& pool, const ClusterFlags& flags,
                                                 TrainingReport& report,
                                                 std::optional<std::chrono::milliseconds> ready_within = {})

@@ -40,8 +40,8 @@ struct Metrics {
   }
 
   /// Adds the metrics of further examples: means are weighted by the numbers of examples, and left out if
-  /// `other.examples` is 0; counts of areas are added. Trap: a mean that only one side has stays as it is, and from then
-  /// on counts for all examples; so a model must report the same names for every batch.
+  /// `other.examples` is 0; counts of areas are added. Trap: a mean that only one side has stays as it is, and from
+  /// then on counts for all examples; so a model must report the same names for every batch.
   DISTRIB_DECL void merge(const Metrics& other);
 };
 

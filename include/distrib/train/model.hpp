@@ -34,8 +34,8 @@ struct StepContext {
   /// state.
   [[nodiscard]] auto random() const -> Philox { return Philox{seed, step, rank + micro_batch * workers}; }
 
-  /// Returns the extra input with this name that a `FeedFn` gave for this contribution. Throws `train_errc::bad_hook` if
-  /// there is none.
+  /// Returns the extra input with this name that a `FeedFn` gave for this contribution. Throws `train_errc::bad_hook`
+  /// if there is none.
   [[nodiscard]] auto feed(std::string_view name) const -> std::span<const float> {
     return detail::find_feed(fed, name);
   }

@@ -14,8 +14,8 @@ inline namespace v0 {
 /// `session(model).with_data(OwnBatches{.batch_size = 64})`.
 ///
 /// The job is then marked as not replayable, because nothing can give the batch of (step, rank) a second time: when a
-/// worker is lost, all tasks end with code 1 and `ps_errc::not_replayable`. Started again, they continue from the newest
-/// cut that all shards have, and the loop brings the batches of the steps after `TrainingSession::global_step`.
+/// worker is lost, all tasks end with code 1 and `ps_errc::not_replayable`. Started again, they continue from the
+/// newest cut that all shards have, and the loop brings the batches of the steps after `TrainingSession::global_step`.
 ///
 /// A value. Has no batches of its own, so only a session can use it.
 struct OwnBatches {

@@ -19,8 +19,8 @@ inline namespace v0 {
 
 class ClusterTrainer;
 
-/// A session without the types of its model: `TrainingSession` describes the members. Drives the same `TrainingRun` as a
-/// trainer, but returns to its caller whenever a contribution is to be computed.
+/// A session without the types of its model: `TrainingSession` describes the members. Drives the same `TrainingRun` as
+/// a trainer, but returns to its caller whenever a contribution is to be computed.
 ///
 /// Threads: one at a time.
 class SessionLoop {

@@ -21,9 +21,9 @@ template <class Variables> struct SessionOptions {
   /// Sets up what belongs to this process alone, before its first step, as local_init_op: for example an index over the
   /// values. Called once in each process that computes, after `ready`. `context`: of that first step.
   std::function<void(const Values<Variables>& values, StepContext context)> local_init = {};
-  /// In a cluster, how long a worker waits for the chief (until it has joined, or the job has done a step), and then for
-  /// the values of all shards. Default: two hours, as max_wait_secs. `ClusterMode::start_within` ends the wait for a
-  /// parameter server that cannot be reached.
+  /// In a cluster, how long a worker waits for the chief (until it has joined, or the job has done a step), and then
+  /// for the values of all shards. Default: two hours, as max_wait_secs. `ClusterMode::start_within` ends the wait for
+  /// a parameter server that cannot be reached.
   std::chrono::milliseconds max_wait{7'200'000};
 };
 

@@ -25,8 +25,9 @@ class Trainer {
     plan_.check();
   }
 
-  /// Trains to the last step, or until a hook or a signal asks it to stop. Returns the exit code: 0: the job is done, or
-  /// a hook asked to stop; 1: a signal did. With `SaveCheckpoint` the steps that are done are saved, and the next start continues from there.
+  /// Trains to the last step, or until a hook or a signal asks it to stop. Returns the exit code: 0: the job is done,
+  /// or a hook asked to stop; 1: a signal did. With `SaveCheckpoint` the steps that are done are saved, and the next
+  /// start continues from there.
   ///
   /// Errors: throws `std::system_error` that says what and where; `ps_errc::directory_in_use` if another job writes in
   /// one of its directories. Also throws what the model, the data and the hooks throw.

@@ -65,8 +65,9 @@ class TrainingReport {
   /// called before `end`. Sends nothing to the hooks.
   DISTRIB_DECL void took(const Job& job, const JobStart& start, std::chrono::duration<double> time);
 
-  /// Ends the run with these values: notes their SHA-256, measures `measured` if the job is complete, and sends `JobEnd`
-  /// to the hooks. `measured`: the values, or their averages; it contains the rows that `evaluation` needs. `evaluation`
+  /// Ends the run with these values: notes their SHA-256, measures `measured` if the job is complete, and sends
+  /// `JobEnd` to the hooks. `measured`: the values, or their averages; it contains the rows that `evaluation` needs.
+  /// `evaluation`
   /// may be null: then nothing is measured.
   DISTRIB_DECL void end(const Job& job, const RuntimeValues& values, std::span<const TableDigest> tables,
                         const AnyEvaluation* evaluation, RuntimeValues& measured);

@@ -41,9 +41,9 @@ concept StepOfOwnBatch = requires(F& step, const Values<typename M::Variables>& 
 ///     return session.close();
 ///
 /// It pulls the values, `run` calls the step with them, and it pushes the gradients that the step has written: exactly
-/// what a trainer does with a model, through the same code, so the bits are the same. Made by `session(model)....open()`.
-/// In a process that is a parameter server or an evaluator, the first `should_stop()` does that work and returns true
-/// when it is over, so the same program serves for all roles.
+/// what a trainer does with a model, through the same code, so the bits are the same. Made by
+/// `session(model)....open()`. In a process that is a parameter server or an evaluator, the first `should_stop()` does
+/// that work and returns true when it is over, so the same program serves for all roles.
 ///
 /// Each step counts once. If a failure loses a contribution, `run` is called for the same step (`StepContext::step`)
 /// again, so the step must write the same gradients again; shards compare where they can, and report
@@ -52,10 +52,11 @@ concept StepOfOwnBatch = requires(F& step, const Values<typename M::Variables>& 
 ///
 /// `M`: the model. `own`: its batches are the program's own, see `OwnBatches`.
 ///
-/// Threads: one at a time. Hooks are called inside `should_stop`, `run` and `close`. SIGINT and SIGTERM are handled from
+/// Threads: one at a time. Hooks are called inside `should_stop`, `run` and `close`. SIGINT and SIGTERM are handled
+/// from
 /// `open` to the end, and noticed by `should_stop`: so only one session or trainer may exist at a time. Lifetime: the
-/// pool must outlive it. If it is destroyed without `close`, it ends like a process that died: without telling hooks, and
-/// other tasks wait for this one.
+/// pool must outlive it. If it is destroyed without `close`, it ends like a process that died: without telling hooks,
+/// and other tasks wait for this one.
 template <class M, bool own>
 class TrainingSession {
  public:
@@ -70,10 +71,10 @@ class TrainingSession {
   /// permanently, or an error has occurred; `close` says which. Throws nothing.
   [[nodiscard]] auto should_stop() -> bool { return loop_->should_stop(); }
 
-  /// Makes one contribution: calls `step(batch, values, gradients, context) -> float`, which adds to the gradients, zero
-  /// at the start, and returns the loss. With `OwnBatches`: `step(values, gradients, context)`. `batch` is the batch of
-  /// (step, rank) of the data; with gradient accumulation, `step` is called for each batch of the contribution. Returns
-  /// the loss. In one process with several workers each call makes the contribution of one worker
+  /// Makes one contribution: calls `step(batch, values, gradients, context) -> float`, which adds to the gradients,
+  /// zero at the start, and returns the loss. With `OwnBatches`: `step(values, gradients, context)`. `batch` is the
+  /// batch of (step, rank) of the data; with gradient accumulation, `step` is called for each batch of the
+  /// contribution. Returns the loss. In one process with several workers each call makes the contribution of one worker
   /// (`StepContext::rank`); the workers take turns.
   ///
   /// Errors: throws `train_errc::session_over` if the session is over, `train_errc::not_ready` as
@@ -100,8 +101,8 @@ class TrainingSession {
   void request_stop(std::string_view reason) { loop_->request_stop(std::string{reason}); }
 
   /// Ends the session, if it is not over: asks it to stop, and saves in one process. Returns the exit code of the
-  /// process, as `Trainer::run` and `ClusterTrainer::run`; a second call returns it again. After an exception from `run`
-  /// it is 1. Throws what ended the session in `should_stop`.
+  /// process, as `Trainer::run` and `ClusterTrainer::run`; a second call returns it again. After an exception from
+  /// `run` it is 1. Throws what ended the session in `should_stop`.
   auto close() -> int { return loop_->close(); }
 
   /// True for the chief, which saves summaries and measures; in one process always.

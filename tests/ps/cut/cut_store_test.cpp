@@ -272,7 +272,8 @@ namespace {
 
 /// In a build without sanitizers a process is killed at every point. With a sanitizer, which takes ten times as long,
 /// at every tenth. Nothing runs in parallel here.
-constexpr std::size_t killed_points_apart = DISTRIB_TEST_THREAD_SANITIZER || DISTRIB_TEST_ADDRESS_SANITIZER ? 10 : 1;
+constexpr std::size_t killed_points_apart =
+    DISTRIB_TEST_THREAD_SANITIZER || DISTRIB_TEST_ADDRESS_SANITIZER || DISTRIB_TEST_EMULATED ? 10 : 1;
 
 }  // namespace
 

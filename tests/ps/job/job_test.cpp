@@ -97,6 +97,11 @@ TEST_CASE("Job: tables are in the text, after the variables", "[ps]") {
   CHECK(has("high=0.05\nmin_count 3\nevict_after 1000\ntable item"));
   job.tables[0].kept_as = distrib::FloatFormat::float16;
   CHECK(has("high=0.05\nmin_count 3\nevict_after 1000\nkept_as float16\ntable item"));
+  job.tables[0].evict_in_turns = true;
+  job.tables[0].max_rows = 70'000;
+  job.tables[0].half_life = 640;
+  job.tables[0].max_new_keys = 5;
+  CHECK(has("evict_after 1000\nevict_in_turns true\nmax_rows 70000\nhalf_life 640\nmax_new_keys 5\nkept_as float16\n"));
 
   // All of it is part of the hash. Which tables there are is part of the identity; how keys are admitted and evicted is
   // not.
@@ -110,6 +115,9 @@ TEST_CASE("Job: tables are in the text, after the variables", "[ps]") {
   CHECK(with([](auto& tables) { tables[0].min_count = 4; }).empty());
   CHECK(with([](auto& tables) { tables[0].evict_after = 0; }).empty());
   CHECK(with([](auto& tables) { tables[0].kept_as = distrib::FloatFormat::float32; }).empty());
+  CHECK(with([](auto& tables) { tables[0].max_rows = 80'000; }).empty());
+  CHECK(with([](auto& tables) { tables[0].half_life = 0; }).empty());
+  CHECK(with([](auto& tables) { tables[0].evict_in_turns = false; }).empty());
   const std::string theirs = "it has 'table user keys any dim 16 uniform low=-0.05 high=0.05', this job has '";
   CHECK(with([](auto& tables) { tables[0].dim = 8; }) ==
         theirs + "table user keys any dim 8 uniform low=-0.05 high=0.05'");

@@ -170,8 +170,8 @@ TEST_CASE("AnyShard: serves rows of tables within the memory budget", "[ps]") {
     kind.table_budget_bytes = 64 << 10;  // enough for the items and an index of keys
     const auto small = distrib::make_shard(job, 0, kind, {}, nullptr);
     small->push(10, {1, 0, block(1, {{5, 2}})}, out);
-    CHECK(out.take() == Texts{"refused 10 step=1 rank=0: a table needs more memory than its budget has: raise the "
-                              "budget, evict rows, or use more servers"});
+    CHECK(out.take() == Texts{"refused 10 step=1 rank=0: a table needs more memory than its budget has: give it "
+                              "max_rows, raise the budget, or use more servers"});
     CHECK(small->step() == 0);
     CHECK_THROWS_WITH(distrib::make_shard(job, 0, kind, story::cuts_at({1}, job), &cut),
                       ContainsSubstring("table words"));

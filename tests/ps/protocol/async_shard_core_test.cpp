@@ -388,8 +388,8 @@ TEST_CASE("AsyncShardCore: without memory for a new row the contribution is refu
   for (std::uint64_t key = 0; key < 32768; ++key) many[key] = 1;
   const auto one_more = shard.push(0, 1, block(1, {{99999, 1}}, {{0, 1}}));
   const std::string refused =
-      "refused 10 step=1 rank=0: a table needs more memory than its budget has: raise the budget, evict rows, or use "
-      "more servers";
+      "refused 10 step=1 rank=0: a table needs more memory than its budget has: give it max_rows, raise the "
+      "budget, or use more servers";
   ShardActions ignored;
   shard.join(10)(ignored);
   tell(ShardStory{

@@ -538,7 +538,7 @@ namespace {
 
 constexpr auto no_such_row = ": the table has no such row: look up only keys of the table";
 constexpr auto budget_exceeded =
-    ": a table needs more memory than its budget has: raise the budget, evict rows, or use more servers";
+    ": a table needs more memory than its budget has: give it max_rows, raise the budget, or use more servers";
 
 }  // namespace
 

@@ -3,6 +3,8 @@
 
 #include "support/catch.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,19 +17,22 @@ using distrib::ps_errc;
 using distrib::detail::MappedMemory;
 using distrib::detail::Pages;
 
+// 4 KiB on x86-64. On aarch64 a system may have pages of 16 or 64 KiB: tests/consumer/aarch64.sh runs these with all three.
 TEST_CASE("MappedMemory: takes whole pages of zeros from the budget", "[ps]") {
+  const std::size_t page = distrib::detail::system_page_bytes();
+  CHECK(page == static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
   MemoryBudget budget{std::size_t{8} << 20};
   std::error_code ec;
   for (const Pages pages : {Pages::small, Pages::filled, Pages::huge}) {
-    const MappedMemory memory{5'000, pages, budget, ec};
+    const MappedMemory memory{page + 1'000, pages, budget, ec};
     REQUIRE_FALSE(ec);
-    CHECK(memory.size() == 8'192);
-    CHECK(budget.used_bytes() == 8'192);
+    CHECK(memory.size() == 2 * page);
+    CHECK(budget.used_bytes() == 2 * page);
     const std::span bytes{memory.data(), memory.size()};
-    CHECK(std::ranges::count(bytes, std::byte{0}) == 8'192);
+    CHECK(std::ranges::count(bytes, std::byte{0}) == static_cast<std::ptrdiff_t>(2 * page));
     std::ranges::fill(bytes, std::byte{1});  // all of it can be written
     const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
-    CHECK(address % (pages == Pages::huge ? distrib::detail::huge_page_bytes : distrib::detail::page_bytes) == 0);
+    CHECK(address % (pages == Pages::huge ? distrib::detail::huge_page_bytes : page) == 0);
   }
   CHECK(budget.used_bytes() == 0);
 }
@@ -43,15 +48,16 @@ TEST_CASE("MappedMemory: keeps its address when moved, and returns its memory on
     MappedMemory third{1, Pages::small, budget, ec};
     third = std::move(second);  // frees the old memory of `third`
     CHECK(third.data() == address);
-    CHECK(budget.used_bytes() == 4'096);
+    CHECK(budget.used_bytes() == distrib::detail::system_page_bytes());
   }
   CHECK(budget.used_bytes() == 0);
 }
 
 TEST_CASE("MappedMemory: fails beyond the budget, and beyond the memory of the system", "[ps]") {
-  MemoryBudget small{4'096};
+  const std::size_t page = distrib::detail::system_page_bytes();
+  MemoryBudget small{page};
   std::error_code ec;
-  const MappedMemory none{4'097, Pages::small, small, ec};
+  const MappedMemory none{page + 1, Pages::small, small, ec};
   CHECK(ec == ps_errc::budget_exceeded);
   CHECK(none.data() == nullptr);
   CHECK(small.used_bytes() == 0);

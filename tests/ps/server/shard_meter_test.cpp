@@ -31,6 +31,7 @@ auto metered_job(std::size_t variables, distrib::Rank ranks) -> Job {
   job.updater = "sgd learning_rate=1";
   job.updaters_of = {{"v1", "momentum learning_rate=1 momentum=0.5 use_nesterov=false"}};
   job.consistency = distrib::BulkSynchronousParallel{};
+  job.arithmetic = "my library 1";
   for (std::size_t v = 0; v < variables; ++v) {
     job.variables.push_back({"v" + std::to_string(v), distrib::DType::float32, {16}, distrib::ZerosInitializer{}});
     job.parts.push_back({v, distrib::Slice::along({16}, 0, 0, 8), 0});
@@ -73,6 +74,7 @@ TEST_CASE("ShardMeter: describes a shard without a job, and one whose cuts are b
   const ShardStatus known = meter.describe(identity, metered_job(1, 5), {}, nullptr, began);
   CHECK(known.shards == 1);
   CHECK(known.total_steps == 100);
+  CHECK(known.arithmetic == "my library 1");
   CHECK_FALSE(known.open);
   CHECK(known.of_ranks.empty());
 }

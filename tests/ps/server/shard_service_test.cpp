@@ -1291,7 +1291,7 @@ TEST_CASE("ShardService: a wrong request of a rank changes nothing, and ends the
       {"NaN in a dense value", push(0, block(nan, {})), "step 1 of rank 0, v0", not_finite},
       {"NaN in a row", push(0, block(1, {{5, nan}})), "step 1 of rank 0, words", not_finite},
       {"no memory for a row", push(0, block(1, {{5, 1}})), "step 1 of rank 0",
-       "a table needs more memory than its budget has: raise the budget, evict rows, or use more servers"},
+       "a table needs more memory than its budget has: give it max_rows, raise the budget, or use more servers"},
   };
   for (const distrib::Consistency consistency : {synchronous, asynchronous})
     for (const Row& row : rows) {

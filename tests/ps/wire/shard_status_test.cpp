@@ -24,6 +24,7 @@ auto full() -> ShardStatus {
   status.uptime = std::chrono::milliseconds{1LL << 40};
   status.job_hash = "abc";
   status.consistency = "asynchronous_parallel";
+  status.arithmetic = "distrib";
   status.total_steps = 1ULL << 41;
   status.open = status.no_values = true;
   status.step = 7;

@@ -769,7 +769,7 @@ TEST_CASE("WorkerNode: a refusal because of tables ends it, with the text of the
       {ps_errc::pull_too_large,
        "a pull asks for more rows than one answer may hold: ask for fewer keys at once, or raise max_pull_bytes"},
       {ps_errc::budget_exceeded,
-       "a table needs more memory than its budget has: raise the budget, evict rows, or use more servers"}};
+       "a table needs more memory than its budget has: give it max_rows, raise the budget, or use more servers"}};
   for (const auto& [code, words] : refusals) {
     NodeBench bench{story::with_tables(node_job(2, 9, 9))};
     bench.connect(0);

@@ -115,6 +115,8 @@ TEST_CASE("S3Client: listings in pages, and directories", "[remote][s3]") {
   Error error;
   CHECK(client.list("p/", error).size() == 25);
   CHECK(store.asked().size() == 3);
+  CHECK(client.list_first("p/", error).size() == 10);
+  CHECK(store.asked().size() == 4);
   CHECK(client.list("", error).size() == 26);
   CHECK(client.list("q", error) == std::vector<ObjectInfo>{{"q", 2, "\"f\"", 1'369'353'600}});
   CHECK(client.list("none", error).empty());

@@ -55,8 +55,8 @@ inline constexpr std::string_view safetensors_metadata = "__metadata__";
 /// recursion.
 ///
 /// Stricter than the format in what two readers could understand differently: a name twice, spaces before the header,
-/// zero bytes in names, shapes whose extents do not multiply to a number. It takes what Python's reader takes otherwise:
-/// unknown members, any order, tensors that are not aligned.
+/// zero bytes in names, shapes whose extents do not multiply to a number. It takes what Python's reader takes
+/// otherwise: unknown members, any order, tensors that are not aligned.
 ///
 /// On success returns true and replaces the contents of `header`. On failure returns false; `to` says what and where in
 /// the header, and `header` must not be used: `bad_tensor_file`; `unsupported` (a tensor has more than

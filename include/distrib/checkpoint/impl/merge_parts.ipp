@@ -26,7 +26,8 @@ DISTRIB_DECL auto read_parts(const std::string& prefix, std::size_t shards, Erro
 
 namespace detail {
 
-DISTRIB_DECL auto merge_parts(std::span<const BundleIndex> parts, Error& error) -> std::vector<std::byte> {
+DISTRIB_DECL auto merge_parts(std::span<const BundleIndex> parts, Error& error, ByteView more)
+    -> std::vector<std::byte> {
   error = {};
   detail::BundleEntries entries;
   for (const BundleIndex& part : parts)
@@ -43,7 +44,7 @@ DISTRIB_DECL auto merge_parts(std::span<const BundleIndex> parts, Error& error) 
         }
       }
   if (!entries.check(detail::BundleEntries::Parts::all, error)) return {};
-  return entries.encode(parts.size());
+  return entries.encode(parts.size(), more);
 }
 
 }  // namespace detail

@@ -40,7 +40,8 @@ template <class Read> auto control_group_limit(const std::string& root, const st
   for (std::string_view rest = text; !rest.empty();) {
     std::string_view group = cut_before(rest, '\n');
     cut_before(group, ':');  // the number of the hierarchy
-    const std::string controllers = "," + std::string{cut_before(group, ':')} + ",";
+    std::string controllers{','};
+    controllers.append(cut_before(group, ':')) += ',';
     if (!group.starts_with('/') || group.starts_with("/..")) group = "/";  // the group of another container
     decltype(least) here;
     if (controllers == ",,") here = least_limit(root + "/sys/fs/cgroup", std::string{group}, true, read);

@@ -67,7 +67,8 @@ DISTRIB_SHA256_TARGET inline void sha256_arm(std::array<std::uint32_t, 8>& state
 /// True if the processor has the instructions of SHA-256.
 inline auto sha256_has_arm() noexcept -> bool {
   constexpr unsigned long wanted = 1UL << 6;  // SHA2 of <asm/hwcap.h>
-  return (::getauxval(AT_HWCAP) & wanted) != 0;
+  static const bool has = (::getauxval(AT_HWCAP) & wanted) != 0;
+  return has;
 }
 
 }  // namespace detail

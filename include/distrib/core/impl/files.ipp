@@ -55,7 +55,7 @@ DISTRIB_DECL auto create_new_file(const std::string& stem, std::error_code& ec) 
 // Returns the beginning of the names of hidden files beside `path`; a number follows.
 DISTRIB_DECL auto hidden_stem(const std::string& path) -> std::string {
   std::string stem = path;
-  stem.insert(path.size() - file_of(path).size(), ".");
+  stem.insert(path.size() - file_of(path).size(), 1, '.');
   return stem + ".tmp" + std::to_string(::getpid()) + "-";
 }
 

@@ -54,6 +54,10 @@ DISTRIB_DECL auto find_files(std::span<const std::string> sources, ErrorRef to) 
       files.push_back(source);
       continue;
     }
+    if (!is_directory && source.find("://") != std::string::npos) {
+      error = {data_errc::is_url, '"' + detail::shown_url(source).substr(0, 200) + '"'};
+      return {};
+    }
     const std::string pattern = is_directory ? detail::all_in(source) : source;
     const std::size_t before = files.size();
     const bool readable = detail::match_files(pattern, files);
@@ -62,7 +66,8 @@ DISTRIB_DECL auto find_files(std::span<const std::string> sources, ErrorRef to) 
     const std::string directory = detail::directory_of(pattern);
     error.code = data_errc::no_files;
     const std::string shown = detail::shown_name(pattern);
-    error.where = "\"" + std::string{detail::file_of(shown)} + "\" in directory \"" + detail::directory_of(shown) + '"';
+    error.where = '"';
+    error.where.append(detail::file_of(shown)) += "\" in directory \"" + detail::directory_of(shown) + '"';
     if (!readable) error.where += " (which cannot be read)";
     if (readable && !detail::path_exists(directory)) error.where += " (which does not exist)";
     return {};

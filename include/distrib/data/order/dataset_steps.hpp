@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/data/order/block_shuffled_order.hpp>
 #include <distrib/data/order/interleaved_order.hpp>
 #include <distrib/data/order/order.hpp>
 #include <distrib/data/order/order_steps.hpp>
@@ -69,7 +70,8 @@ template <class Self> class DatasetSteps {
   /// damaged range of such a file, or of a compressed file, counts as one element, also if `take`, `skip` or `shard`
   /// before this step leave that part of the file out. Must come before `shuffle` and `repeat`.
   ///
-  /// Errors: `data_errc::too_many_errors` if more than `at_most` elements cannot be read.
+  /// Errors: `data_errc::too_many_errors` if more than `at_most` elements cannot be read. A server that does not answer is
+  /// no damage: what reading reports.
   [[nodiscard]] auto ignore_errors(std::uint64_t at_most) const {
     return select<detail::IgnoreRule<std::uint64_t>, true>({at_most});
   }
@@ -80,6 +82,17 @@ template <class Self> class DatasetSteps {
   /// Errors: `data_errc::no_end` if the elements never end. Call `shuffle` before `repeat`: then each epoch has every
   /// element once.
   [[nodiscard]] auto shuffle(std::uint64_t seed) const { return then<ShuffledOrder>(seed); }
+
+  /// Shuffles by blocks of neighbours, for elements that are stored far away and are small: blocks of `records` elements
+  /// are permuted, and the elements of `at_once` blocks are mixed with each other. So storage is read in blocks, and no
+  /// local copy is needed. Less random than `shuffle(seed)`: what is stored together is used at about the same time.
+  /// Every element once in each epoch, and another order in each, here too. Takes no memory. The order is in
+  /// `describe()`.
+  ///
+  /// Errors: `data_errc::no_end` if the elements never end; `bad_blocks` if a number is 0.
+  [[nodiscard]] auto shuffle(std::uint64_t seed, const Blocks& blocks) const {
+    return then<BlockShuffledOrder>(seed, blocks);
+  }
 
   /// Returns all elements `epochs` times; each pass is an epoch. 0: no elements.
   [[nodiscard]] auto repeat(std::uint64_t epochs) const { return then<RepeatedOrder>(epochs); }

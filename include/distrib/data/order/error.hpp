@@ -30,6 +30,9 @@ enum class data_errc {
   cache_full,  ///< The cached elements take more memory than `cache(bytes)` allows. Raise the limit, or cache less.
   bad_state,  ///< The text or bytes are not the state of a pipeline. Pass what `state()` returned.
   other_data,  ///< The state belongs to other files or other steps. Resume with the data for which it was made.
+  /// A URL where only paths can be read. Use `tfrecords_at` of <distrib/data/tfrecords_at.hpp> and link distrib::http.
+  is_url,
+  bad_blocks,  ///< shuffle(seed, Blocks) has a number that is 0. Pass two numbers above 0.
 };
 
 namespace detail {
@@ -56,6 +59,10 @@ inline constexpr ErrorText data_texts[] = {
     {data_errc::bad_state, failure::invalid_argument, "not the state of a pipeline: pass what state() returned"},
     {data_errc::other_data, failure::invalid_argument,
      "the state belongs to other files or other steps: resume with the data for which it was made"},
+    {data_errc::is_url, failure::unsupported,
+     "a URL, but only paths can be read here: use tfrecords_at of <distrib/data/tfrecords_at.hpp>"},
+    {data_errc::bad_blocks, failure::invalid_argument,
+     "the size of a block and the number of blocks at once must be greater than zero"},
 };
 
 /// Category "distrib.data".

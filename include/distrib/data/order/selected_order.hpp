@@ -98,7 +98,10 @@ template <class Count> struct IgnoreRule {
     Error damage;
     data.check(number, damage);
     if (!damage) return true;
-    pass_over(data, damage, error);
+    bool is_damage = true;
+    if constexpr (requires { data.is_damage(damage); }) is_damage = data.is_damage(damage);
+    if (is_damage) pass_over(data, damage, error);
+    else error = damage;
     return false;
   }
   template <class Data> void pass_over(Data& data, const Error& damage, Error& error) {

@@ -35,8 +35,8 @@ class BufferRules {
     }
   }
 
-  /// Returns the rule. Throws `libtorch_errc::bad_buffer` if the type of the buffer does not fit the rule, or if a buffer
-  /// that is followed is not row-major.
+  /// Returns the rule. Throws `libtorch_errc::bad_buffer` if the type of the buffer does not fit the rule, or if a
+  /// buffer that is followed is not row-major.
   [[nodiscard]] auto of(const ModuleTensor& buffer) const -> TorchBuffer {
     TorchBuffer rule = usual(buffer);
     std::size_t longest = 0;

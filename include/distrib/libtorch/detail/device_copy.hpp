@@ -14,8 +14,8 @@ inline namespace v0 {
 namespace detail {
 
 /// The values and gradients of a module on another device. There all parameters and averaged buffers lie in one flat
-/// tensor, their gradients in another, and counters in a third; each has a twin in pinned memory here. So a contribution
-/// costs one copy there and one back for each, however many tensors the module has.
+/// tensor, their gradients in another, and counters in a third; each has a twin in pinned memory here. So a
+/// contribution costs one copy there and one back for each, however many tensors the module has.
 ///
 /// Threads: one at a time.
 class DeviceCopy {

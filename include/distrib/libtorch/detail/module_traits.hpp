@@ -10,8 +10,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// How what `make()` of a task returned is used. This one is for pointers to modules: a `std::shared_ptr`, or a holder that
-/// TORCH_MODULE makes. `script_module.hpp` has another.
+/// How what `make()` of a task returned is used. This one is for pointers to modules: a `std::shared_ptr`, or a holder
+/// that TORCH_MODULE makes. `script_module.hpp` has another.
 template <class Made> struct ModuleTraits {};
 
 template <class Made>

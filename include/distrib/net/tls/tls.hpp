@@ -28,8 +28,8 @@ inline namespace v0 {
 
 /// How a `Tls` behaves.
 struct TlsOptions {
-  /// Whose certificates a server accepts, besides those of `ClientRules::hosts`: names, IP addresses, "*.REST" for names
-  /// of one label before REST, or "*" for every certificate of the authority.
+  /// Whose certificates a server accepts, besides those of `ClientRules::hosts`: names, IP addresses, "*.REST" for
+  /// names of one label before REST, or "*" for every certificate of the authority.
   std::vector<std::string> peers = {};
   std::chrono::milliseconds refresh_every{30'000};  ///< How often the files are compared with those in use.
   /// Each end changes its key after so many records of at most 16 KiB. AES-GCM's margin ends at 2^24.5 (RFC 8446, 5.5).

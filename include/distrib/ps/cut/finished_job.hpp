@@ -8,10 +8,10 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Returns the prefix of the newest checkpoint of a job in `directory` (see `newest_complete`) if it holds the last step
-/// of the job that saved it. Otherwise returns an empty text, also if there is no checkpoint of a job. Checkpoints without
-/// a job, such as another program's export that the state file names, are skipped. Reads only description and step, not
-/// the values.
+/// Returns the prefix of the newest checkpoint of a job in `directory` (see `newest_complete`) if it holds the last
+/// step of the job that saved it. Otherwise returns an empty text, also if there is no checkpoint of a job. Checkpoints
+/// without a job, such as another program's export that the state file names, are skipped. Reads only description and
+/// step, not the values.
 [[nodiscard]] DISTRIB_DECL auto finished_checkpoint(const std::string& directory) -> std::string;
 
 }  // namespace v0

@@ -18,7 +18,8 @@ inline namespace v0 {
 ///
 /// It may have any format that `open_tensor_file` opens. Variables are found by their names, or by the names in
 /// `Job::initial_names`; in an object-based checkpoint of TensorFlow 2 by full name or path, see `find_by_object`.
-/// Values of type float16 and bfloat16 are read as float32. A table of any keys is found as this library saves it, or as
+/// Values of type float16 and bfloat16 are read as float32. A table of any keys is found as this library saves it, or
+/// as
 /// two tensors: NAME/keys, uint64 or int64 [n], and NAME/values, [n, dim]. Counters are not read: they count what this
 /// job does. Only what describes the tensors is read here, see `open_tensor_file`, and the graph of objects.
 ///

@@ -7,10 +7,13 @@
 #endif
 
 #include <distrib/ps/cut/detail/impl/cut_files.ipp>
+#include <distrib/ps/cut/impl/cut_object.ipp>
+#include <distrib/ps/cut/impl/cut_object_names.ipp>
 #include <distrib/ps/cut/impl/cut_pieces.ipp>
 #include <distrib/ps/cut/impl/cut_store.ipp>
 #include <distrib/ps/cut/impl/cut_tensors.ipp>
 #include <distrib/ps/cut/impl/finished_job.ipp>
 #include <distrib/ps/cut/impl/initial_checkpoint.ipp>
 #include <distrib/ps/cut/impl/initial_cut.ipp>
+#include <distrib/ps/cut/impl/object_cuts_core.ipp>
 #include <distrib/ps/cut/impl/table_tensors.ipp>

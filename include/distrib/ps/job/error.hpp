@@ -19,7 +19,7 @@ enum class ps_errc {
   bad_job,           ///< A job's description is not understood, or is larger than a parameter server allows. Run one version of the program on all tasks; correct what the line in the message says.
   unknown_updater,   ///< The parameter server has no updater that reads this name and these hyper-parameters. Start the servers with `updaters<...>` that include it.
   not_joined,        ///< A call arrived before Join on this connection. Join first, and again after every new connection.
-  too_large,         ///< A shard of the job needs more memory than its parameter server may take. Use more servers, or raise the limit; `ShardOptions` has the limits.
+  too_large,         ///< A shard of the job needs more memory than its parameter server may take. Use more servers, lower `max_rows` of its tables, or raise the limit; `ShardOptions` has the limits.
   rank_lost,         ///< A worker was away for longer than its lease and the restart window together, so it is lost permanently. Find out why it ended, then start the job again.
   not_a_server,      ///< `join()` was called on a task that is no parameter server. Call it in tasks of job "ps" only.
   nobody_joined,     ///< No worker connected in time. Look at what the workers report, then start this task again.
@@ -35,7 +35,7 @@ enum class ps_errc {
   no_variables,      ///< `SyncReplicas` has nothing to train. Name at least one variable.
   no_global_step,    ///< `SyncReplicas` has no global step, which it needs to recognize stale gradients. Pass the step that it starts from.
   not_begun,         ///< `SyncReplicas` was used before `set_variables`, or before `begin`. Call `set_variables`, then `begin`.
-  budget_exceeded,   ///< A table needs more memory than its budget has. Evict rows, admit keys later (`min_count`), raise the budget, or use more servers.
+  budget_exceeded,   ///< A table needs more memory than its budget has. Give it `max_rows`, so that it never fills up; or evict rows (`evict_after`), admit keys later (`min_count`), raise the budget, or use more servers. A table that has `max_rows`: raise `max_new_keys`.
   pull_too_large,    ///< A pull asks for more rows than one answer may hold. Ask for fewer keys at once, or raise `ShardOptions::max_pull_bytes`.
   updates_every_row, ///< The updater of a table changes every row at every step, also rows that no gradient names. Give the table another updater: `LazyAdam` instead of Adam, AMSGrad or AdamW.
   not_finite,        ///< A gradient has a NaN or an infinity, and the job checks numerics. Look for what made it, in the step and variable of the message: a logarithm, a root, a division, too high a learning rate.
@@ -101,7 +101,7 @@ inline constexpr ErrorText ps_texts[] = {
      "a global step is needed to check staleness: pass the step to start from to set_variables"},
     {static_cast<int>(ps_errc::not_begun), failure::invalid_argument, "call set_variables and begin before this"},
     {static_cast<int>(ps_errc::budget_exceeded), failure::exhausted,
-     "a table needs more memory than its budget has: raise the budget, evict rows, or use more servers"},
+     "a table needs more memory than its budget has: give it max_rows, raise the budget, or use more servers"},
     {static_cast<int>(ps_errc::pull_too_large), failure::exhausted,
      "a pull asks for more rows than one answer may hold: ask for fewer keys at once, or raise max_pull_bytes"},
     {static_cast<int>(ps_errc::updates_every_row), failure::unsupported,

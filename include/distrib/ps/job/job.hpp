@@ -39,7 +39,8 @@ struct UpdaterOf {
   [[nodiscard]] auto operator==(const UpdaterOf&) const -> bool = default;
 };
 
-/// `Job::total_steps` of an asynchronous job without a last step: what a rank has made when it says goodbye is all of it.
+/// `Job::total_steps` of an asynchronous job without a last step: what a rank has made when it says goodbye is all of
+/// it.
 inline constexpr std::uint64_t open_end = std::uint64_t{1} << 62;
 
 /// Everything that decides what a job computes. Two processes work together only if their descriptions (`to_text`) are
@@ -74,9 +75,9 @@ struct Job {
   FloatFormat wire_format = FloatFormat::float32;  ///< Of values and gradients in messages; the sender rounds them.
   Consistency consistency;  ///< When contributions count.
   std::string data;  ///< Description of the input pipeline, one line.
-  /// False: the batches come from the program's own loop, and a contribution that is lost cannot be made again. Then the
-  /// job ends when a worker is lost (`ps_errc::not_replayable`), and another start continues from the newest cut that all
-  /// shards have. Such a job has one replica of each shard.
+  /// False: the batches come from the program's own loop, and a contribution that is lost cannot be made again. Then
+  /// the job ends when a worker is lost (`ps_errc::not_replayable`), and another start continues from the newest cut
+  /// that all shards have. Such a job has one replica of each shard.
   bool replayable = true;
   /// Number of workers that contribute.
   std::uint32_t ranks = 1;

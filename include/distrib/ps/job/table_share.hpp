@@ -36,6 +36,10 @@ class TableSharding {
   [[nodiscard]] auto rows_of(std::uint32_t shard) const noexcept -> std::uint64_t {
     return static_cast<std::uint64_t>(ranges_.rows_of(shard));
   }
+  /// Returns how many virtual shards a shard has. 0 if the keys are numbered.
+  [[nodiscard]] auto virtual_shards_of(std::uint32_t shard) const noexcept -> std::uint64_t {
+    return static_cast<std::uint64_t>(std::ranges::count(owners_, shard));
+  }
 
  private:
   RangeSharding ranges_;
@@ -55,6 +59,9 @@ class TableShare {
   [[nodiscard]] auto first() const noexcept -> std::uint64_t { return sharding_.first(shard_); }
   /// Returns how many numbered keys this shard has. 0 if any 64 bits are a key.
   [[nodiscard]] auto rows() const noexcept -> std::uint64_t { return sharding_.rows_of(shard_); }
+
+  /// Returns how many virtual shards this shard has. 0 if the keys are numbered.
+  [[nodiscard]] auto virtual_shards() const noexcept -> std::uint64_t { return sharding_.virtual_shards_of(shard_); }
 
   /// True if the table has this key, and its row lies on this shard.
   [[nodiscard]] auto owns(std::uint64_t key) const noexcept -> bool {

@@ -23,9 +23,9 @@ inline namespace v0 {
 /// by the shards. The rules are in docs/design/protocol.md, section "Asynchronous and stale-synchronous jobs"; numbers
 /// in comments name them.
 ///
-/// With `WorkerOptions::on_demand` a contribution is made only after `want`, and may be any: another process of the rank
-/// would make another one. So each shard counts for itself: the next contribution counts on every shard, whatever the
-/// shard has counted before, and nothing is made again. docs/design/coordinator.md says why.
+/// With `WorkerOptions::on_demand` a contribution is made only after `want`, and may be any: another process of the
+/// rank would make another one. So each shard counts for itself: the next contribution counts on every shard, whatever
+/// the shard has counted before, and nothing is made again. docs/design/coordinator.md says why.
 ///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is one call `out(action)`, in the order to be
 /// performed in; `out` must not call the core. A restart of the worker is the same as its first start.
@@ -89,8 +89,8 @@ class AsyncWorkerCore {
     learn(shard, std::move(progress), out);
   }
 
-  /// With `on_demand`: asks all shards for their newest values; `Compute` follows. The result of an earlier `Compute` is
-  /// dropped.
+  /// With `on_demand`: asks all shards for their newest values; `Compute` follows. The result of an earlier `Compute`
+  /// is dropped.
   void want(auto& out) {
     if (done_ || stopping_ || finishing_) return;
     wants_ = true;

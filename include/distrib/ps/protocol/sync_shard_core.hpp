@@ -157,10 +157,10 @@ class SyncShardCore {
   }
 
   /// A worker sends all shards to cut c (rule 11). `lineage`: the digest of the lineage of that cut; 0: the cut of the
-  /// shard's own history. If the shard still keeps the values of c (of a job that is not replayable: if it is at c), or has
-  /// no such cut, it only answers `JoinedReply`.
-  /// Otherwise it goes to step c and asks for the values with `LoadCut`. Until `cut_loaded` it completes no step, parks
-  /// pulls, and ignores a further Restore; then all peers get `JoinedReply`.
+  /// shard's own history. If the shard still keeps the values of c (of a job that is not replayable: if it is at c), or
+  /// has no such cut, it only answers `JoinedReply`. Otherwise it goes to step c and asks for the values with
+  /// `LoadCut`. Until `cut_loaded` it completes no step, parks pulls, and ignores a further Restore; then all peers get
+  /// `JoinedReply`.
   void restore(Peer peer, Step c, auto& out, std::uint64_t lineage = 0) {
     if (loading_) return;  // all peers get an answer when the values are loaded
     const bool is_own = lineage == 0 || history_ == 0 || lineage == lineage_.until(c).digest();

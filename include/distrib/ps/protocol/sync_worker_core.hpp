@@ -345,8 +345,8 @@ class SyncWorkerCore {
   // Contributions that `replica` lacks are no longer kept. If another live replica is ahead, asks `replica` to get the
   // state of that replica, or leaves `replica` behind (`lame`) if that did not help before. Returns false if no other
   // replica can help, neither now nor after it has joined; and if a Restore of another worker sent `replica` back: the
-  // other replica is about to go back too, and helping would undo what that worker needs. After a Restore of this worker
-  // a replica that is ahead stays there, because it keeps the values of the cut.
+  // other replica is about to go back too, and helping would undo what that worker needs. After a Restore of this
+  // worker a replica that is ahead stays there, because it keeps the values of the cut.
   auto find_help(std::uint32_t replica, auto& out) -> bool {
     ReplicaView& view = replicas_[replica];
     if (view.sent_back) return false;

@@ -104,8 +104,8 @@ struct WorkerOptions {
   /// True: the worker is done only when it has the values at the end of the job, made of the contributions of all
   /// ranks.
   bool wants_result = false;
-  /// True: values are pulled only when the owner asks (`want`), and the worker ends only when it is told (`finish`). For
-  /// contributions that are no function of step and rank, in asynchronous jobs with `open_end`.
+  /// True: values are pulled only when the owner asks (`want`), and the worker ends only when it is told (`finish`).
+  /// For contributions that are no function of step and rank, in asynchronous jobs with `open_end`.
   bool on_demand = false;
 };
 

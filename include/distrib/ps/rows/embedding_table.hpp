@@ -8,15 +8,19 @@
 #include <distrib/ps/rows/prefetch.hpp>
 #include <distrib/ps/rows/row_layout.hpp>
 #include <distrib/ps/rows/row_slabs.hpp>
+#include <distrib/sharding/virtual_shard.hpp>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 namespace distrib {
 inline namespace v0 {
@@ -38,7 +42,49 @@ struct EmbeddingTableOptions {
   /// A key gets a row when it has been counted this many times; until then it has only a slot of 16 bytes, which counts
   /// it. 0 counts as 1; above `KeyUse::max_frequency` it counts as that number, because a key is counted no further.
   std::uint32_t min_count = 1;
+  /// Each time that this many units of time have passed, the counts of keys with a row become half; see `counted_use`.
+  /// 0: counts stay.
+  std::uint32_t half_life = 0;
+  /// True: the index keeps the keys of a virtual shard together, as `evict_beyond` and `evict_unused_of` need it.
+  bool by_virtual_shard = false;
 };
+
+namespace detail {
+
+/// Number of the half-life that a unit of time belongs to.
+[[nodiscard]] constexpr auto half_life_of(std::uint32_t unit, std::uint32_t half_life) noexcept -> std::uint32_t {
+  return half_life == 0 ? 0 : unit / half_life;
+}
+
+/// Returns the use of a key that is counted once more at `unit`. A count of a key with a row first becomes half for each
+/// half-life that has begun since its last use, and is never below `min_count`, because the key keeps its row.
+[[nodiscard]] constexpr auto counted_use(KeyUse use, std::uint32_t unit, std::uint32_t half_life,
+                                         std::uint32_t min_count) noexcept -> KeyUse {
+  std::uint32_t frequency = use.frequency;
+  if (half_life != 0 && frequency >= min_count) {
+    const std::uint32_t now = half_life_of(unit, half_life);
+    const std::uint32_t then = half_life_of(use.last_use, half_life);
+    frequency = std::max(frequency >> std::min(12U, now - std::min(now, then)), min_count - 1);
+  }
+  return {std::min(frequency + 1, KeyUse::max_frequency), unit};
+}
+
+/// Where a key stands among the rows of a virtual shard when some of them must go: the first goes first. The first
+/// number of a key with a row is that of its count, halved for each half-life since its last use, which does not depend
+/// on now: f * 2^e as (e + width of f, f from its first bit on), then the last use. That of a key without a row is its
+/// last use. Then the hash of the key, because its bits may mean something.
+using PlaceInShard = std::pair<std::uint64_t, std::uint64_t>;
+
+[[nodiscard]] constexpr auto place_in_shard(std::uint64_t key, KeyUse use, bool has_row,
+                                            std::uint32_t half_life) noexcept -> PlaceInShard {
+  if (!has_row) return {use.last_use, hash_key(key)};
+  const std::uint32_t frequency = std::max(use.frequency, 1U);
+  const auto width = static_cast<std::uint32_t>(std::bit_width(frequency));
+  const std::uint64_t first = std::uint64_t{half_life_of(use.last_use, half_life)} + width;
+  return {first << 32 | std::uint64_t{frequency << (12 - width)} << 20 | use.last_use, hash_key(key)};
+}
+
+}  // namespace detail
 
 /// Rows of any 64-bit keys: one shard's share of an embedding table.
 ///
@@ -56,9 +102,10 @@ class EmbeddingTable {
  public:
   /// Takes no memory yet. The budget must outlive the table.
   EmbeddingTable(RowLayout layout, MemoryBudget& budget, EmbeddingTableOptions options = {}) noexcept
-      : index_{budget},
+      : index_{budget, options.by_virtual_shard},
         rows_{layout, budget},
-        min_count_{std::clamp(options.min_count, std::uint32_t{1}, KeyUse::max_frequency)} {}
+        min_count_{std::clamp(options.min_count, std::uint32_t{1}, KeyUse::max_frequency)},
+        half_life_{options.half_life} {}
 
   [[nodiscard]] auto layout() const noexcept -> const RowLayout& { return rows_.layout(); }
 
@@ -99,7 +146,8 @@ class EmbeddingTable {
   auto visit_or_make(std::span<const std::uint64_t> keys, std::uint32_t step, Init init, Hand hand, std::error_code& ec)
       -> std::size_t {
     return use_or_make(
-        keys, layout().row_bytes(), [step](std::size_t, KeyUse use) { return counted(use, step); }, init, hand, ec);
+        keys, layout().row_bytes(), [this, step](std::size_t, KeyUse use) { return counted(use, step); }, init, hand,
+        ec);
   }
 
   /// Counts and serves all keys as `visit_or_make` does, but passes all rows at once: sets rows[i] to the row of
@@ -128,7 +176,7 @@ class EmbeddingTable {
     assert(rows.size() >= keys.size() && before.size() >= keys.size());
     // Do not prefetch rows: in a large batch they would leave the cache again before the caller uses them.
     const std::size_t served = use_or_make(
-        keys, 0, [step, before](std::size_t i, KeyUse use) { return counted(before[i] = use, step); }, init,
+        keys, 0, [this, step, before](std::size_t i, KeyUse use) { return counted(before[i] = use, step); }, init,
         detail::CopyRows<float*>{rows}, ec);
     if (ec) uncount(keys.first(served), before);
   }
@@ -216,6 +264,38 @@ class EmbeddingTable {
     });
   }
 
+  /// Does what `evict_unused_since` does, for the keys of one virtual shard. The table must be `by_virtual_shard`.
+  template <class Last>
+  auto evict_unused_of(std::uint32_t virtual_shard_number, std::uint32_t step, Last last) -> std::size_t {
+    return evict_of_if(virtual_shard_number, [&](const KeySlot& slot) {
+      const bool is_old = slot.use().last_use < step;
+      if (is_old) last(slot.key(), slot.use(), row_at(slot));
+      return is_old;
+    });
+  }
+
+  /// Removes keys of a virtual shard until `left` keys with a row are left (`with_row`), or `left` keys without one, in
+  /// the order of `detail::place_in_shard`; there must be more. First calls `last(key, use, row)` for each such key. The
+  /// table must be `by_virtual_shard`.
+  template <class Last>
+  void evict_beyond(std::uint32_t virtual_shard_number, bool with_row, std::size_t left, Last last) {
+    const auto place = [this](const KeySlot& slot) {
+      return detail::place_in_shard(slot.key(), slot.use(), slot.has_row(), half_life_);
+    };
+    places_.clear();
+    index_.for_each_of(virtual_shard_number, [&](const KeySlot& slot) {
+      if (slot.has_row() == with_row) places_.push_back(place(slot));
+    });
+    assert(places_.size() > left);
+    const auto limit = places_.begin() + static_cast<std::ptrdiff_t>(places_.size() - left - 1);
+    std::nth_element(places_.begin(), limit, places_.end());
+    evict_of_if(virtual_shard_number, [&](const KeySlot& slot) {
+      if (slot.has_row() != with_row || place(slot) > *limit) return false;
+      last(slot.key(), slot.use(), row_at(slot));
+      return true;
+    });
+  }
+
   /// Removes the `count` keys that have a row and were used least: lowest frequency first, then earliest last use, then
   /// smallest key. If there are fewer, removes all that have a row. Keys without a row stay. Returns how many keys were
   /// removed.
@@ -228,9 +308,7 @@ class EmbeddingTable {
   }
 
   /// Position of a key in the order of `for_each_from`, below 2^32; see `KeyIndex::position_of`.
-  [[nodiscard]] static auto position_of(std::uint64_t key) noexcept -> std::uint32_t {
-    return KeyIndex::position_of(key);
-  }
+  [[nodiscard]] auto position_of(std::uint64_t key) const noexcept -> std::uint32_t { return index_.position_of(key); }
   /// Goes through the keys in pieces, as `KeyIndex::for_each_from`, with `f(key, use, row)`. Between two pieces the
   /// table may change.
   template <class F>
@@ -281,8 +359,10 @@ class EmbeddingTable {
     return keys.size();
   }
 
-  /// A use counted once more, at `step`. The slot limits the count to what it can keep.
-  static auto counted(KeyUse use, std::uint32_t step) noexcept -> KeyUse { return {use.frequency + 1, step}; }
+  /// A use counted once more, at `step`.
+  [[nodiscard]] auto counted(KeyUse use, std::uint32_t step) const noexcept -> KeyUse {
+    return detail::counted_use(use, step, half_life_, min_count_);
+  }
 
   /// For each key: makes a slot if it has none, a row if it is due one, which `init` writes, and sets its use to
   /// `use_of(i, before)`. Returns how many keys were served. If `ec` is set, the next key is unchanged.
@@ -333,9 +413,20 @@ class EmbeddingTable {
     });
   }
 
+  template <class Evicted>
+  auto evict_of_if(std::uint32_t virtual_shard_number, Evicted evicted) -> std::size_t {
+    return index_.erase_of_if(virtual_shard_number, [&](const KeySlot& slot) {
+      if (!evicted(slot)) return false;
+      if (slot.has_row()) rows_.free(slot.row());
+      return true;
+    });
+  }
+
   KeyIndex index_;
   RowSlabs rows_;
   std::uint32_t min_count_;
+  std::uint32_t half_life_;
+  std::vector<detail::PlaceInShard> places_;  // of the keys of one virtual shard
 };
 
 }  // namespace v0

@@ -76,6 +76,10 @@ static_assert(sizeof(KeySlot) == 16);
 /// once. A segment cannot be split if its keys agree in all 22 bits that the directory can use, or if the directory
 /// would then have more than 16 entries for each segment: such a segment grows beyond 16 Ki.
 ///
+/// An index `by_virtual_shard` takes the ten bits of the virtual shard (`virtual_shard`) before the other bits of the
+/// hash, and splits a full segment at once until all its keys are of one virtual shard. So the keys of a virtual shard
+/// are found without those of the others, if the index is large.
+///
 /// Trap: the hash is public. A client that chooses its keys can make n of them collide, which takes time proportional
 /// to n squared. Segments do not shrink. The order of the slots, and all else, is a function of the calls. Movable.
 ///
@@ -83,7 +87,8 @@ static_assert(sizeof(KeySlot) == 16);
 class KeyIndex {
  public:
   /// Takes no memory yet. The budget must outlive the index.
-  explicit KeyIndex(MemoryBudget& budget) noexcept : budget_{&budget}, pieces_{budget} {}
+  explicit KeyIndex(MemoryBudget& budget, bool by_virtual_shard = false) noexcept
+      : budget_{&budget}, turned_by_{by_virtual_shard ? bits_of_virtual_shard : 0}, pieces_{budget} {}
 
   /// Number of keys, with and without a row.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return size_; }
@@ -161,8 +166,8 @@ class KeyIndex {
 
   /// Position of a key in the order of `for_each_from`, below 2^32. It is a function of the key's hash alone, so growth
   /// does not change it.
-  [[nodiscard]] static auto position_of(std::uint64_t key) noexcept -> std::uint32_t {
-    return reversed(static_cast<std::uint32_t>(hash_key(key) >> first_directory_bit));
+  [[nodiscard]] auto position_of(std::uint64_t key) const noexcept -> std::uint32_t {
+    return reversed(directory_bits(hash_key(key)));
   }
 
   /// Calls `f(const KeySlot&)` for each key of the segment that begins at `position`: 0, or what the last call
@@ -183,18 +188,27 @@ class KeyIndex {
   template <class F>
   auto erase_if(F f) -> std::size_t {
     const std::size_t before = size_;
-    for (Segment& segment : segments_) {
-      KeySlot* const slots = slots_of(segment);
-      std::uint32_t begin = 0;  // after an empty slot, so that no slot moves from the part already seen to the rest
-      while (!slots[begin].is_empty()) ++begin;
-      for (std::uint32_t n = 0, i = begin; n < segment.size; ++n, i = next(i, segment.size)) {
-        while (!slots[i].is_empty() && f(std::as_const(slots[i]))) {
-          fill_gap(slots, segment.size, i);
-          --segment.used;
-          --size_;
-        }
-      }
-    }
+    for (Segment& segment : segments_) erase_in(segment, f);
+    return before - size_;
+  }
+
+  /// Calls `f(const KeySlot&)` for each key of a virtual shard. The index must be `by_virtual_shard`.
+  template <class F>
+  void for_each_of(std::uint32_t virtual_shard_number, F f) const {
+    for_segments_of(virtual_shard_number, [&](std::uint32_t number) {
+      const Segment& segment = segments_[number];
+      for (const KeySlot& slot : std::span{slots_of(segment), segment.size})
+        if (!slot.is_empty() && is_of(slot, segment, virtual_shard_number)) f(slot);
+    });
+  }
+  /// Does what `erase_if` does, for the keys of a virtual shard alone. The index must be `by_virtual_shard`.
+  template <class F>
+  auto erase_of_if(std::uint32_t virtual_shard_number, F f) -> std::size_t {
+    const std::size_t before = size_;
+    for_segments_of(virtual_shard_number, [&](std::uint32_t number) {
+      Segment& segment = segments_[number];
+      erase_in(segment, [&](const KeySlot& slot) { return is_of(slot, segment, virtual_shard_number) && f(slot); });
+    });
     return before - size_;
   }
 
@@ -204,8 +218,10 @@ class KeyIndex {
   static constexpr std::uint32_t split_size = 1 << 14;
   static constexpr std::uint32_t max_size = 1U << 31;
   static constexpr unsigned first_directory_bit = 32;
-  // the ten bits above these choose the virtual shard, and all keys of a shard may share them
-  static constexpr unsigned max_depth = 22;
+  static constexpr int bits_of_virtual_shard = 10;
+  static_assert(num_virtual_shards == 1U << bits_of_virtual_shard);
+  /// Depth from which on a segment has the keys of one virtual shard, if the index is `by_virtual_shard`.
+  static constexpr unsigned virtual_shard_depth = bits_of_virtual_shard;
 
   /// An entry of the directory: all that is needed to find a slot.
   struct Entry {
@@ -251,8 +267,48 @@ class KeyIndex {
   }
 
   [[nodiscard]] auto entries() const noexcept -> Entry* { return reinterpret_cast<Entry*>(directory_.data()); }
+  /// Returns the bits of a hash that the directory uses, the first one as bit 0. The ten bits of the virtual shard are
+  /// the last ones, or the first ones if the index is `by_virtual_shard`.
+  [[nodiscard]] auto directory_bits(std::uint64_t hash) const noexcept -> std::uint32_t {
+    return std::rotl(static_cast<std::uint32_t>(hash >> first_directory_bit), turned_by_);
+  }
+  /// The most bits that the directory uses. All keys of a shard may share the bits of the virtual shard, so if these are
+  /// the last ones they are not used.
+  [[nodiscard]] auto max_depth() const noexcept -> unsigned {
+    return static_cast<unsigned>(32 - bits_of_virtual_shard + turned_by_);
+  }
   [[nodiscard]] auto entry_of(std::uint64_t hash) const noexcept -> const Entry& {
-    return entries()[(hash >> first_directory_bit) & directory_mask_];
+    return entries()[directory_bits(hash) & directory_mask_];
+  }
+
+  /// Calls `f(number)` for each segment that may have keys of a virtual shard.
+  template <class F>
+  void for_segments_of(std::uint32_t virtual_shard_number, F f) const {
+    if (segments_.empty()) return;
+    for (std::size_t i = virtual_shard_number & directory_mask_; i <= directory_mask_; i += num_virtual_shards) {
+      const std::uint32_t number = entries()[i].segment;
+      const Segment& segment = segments_[number];
+      if (segment.depth <= virtual_shard_depth) return f(number);  // the only one
+      if (segment.prefix == i) f(number);
+    }
+  }
+  /// True if the key of a slot of this segment, which `for_segments_of` has found, is of the virtual shard.
+  static auto is_of(const KeySlot& slot, const Segment& segment, std::uint32_t virtual_shard_number) noexcept -> bool {
+    return segment.depth >= virtual_shard_depth || virtual_shard(slot.key_) == virtual_shard_number;
+  }
+
+  template <class F>
+  void erase_in(Segment& segment, F&& f) {
+    KeySlot* const slots = slots_of(segment);
+    std::uint32_t begin = 0;  // after an empty slot, so that no slot moves from the part already seen to the rest
+    while (!slots[begin].is_empty()) ++begin;
+    for (std::uint32_t n = 0, i = begin; n < segment.size; ++n, i = next(i, segment.size)) {
+      while (!slots[i].is_empty() && f(std::as_const(slots[i]))) {
+        fill_gap(slots, segment.size, i);
+        --segment.used;
+        --size_;
+      }
+    }
   }
 
   /// Searches one cache line. Returns the slot of the key, or the empty slot where it belongs; null if the line has
@@ -347,7 +403,8 @@ class KeyIndex {
   void grow(std::uint32_t number, std::error_code& ec) {
     ++growths_;
     most_moved_ = std::max<std::size_t>(most_moved_, segments_[number].used);
-    if (segments_[number].size >= split_size && make_splittable(number, ec)) return split(number, ec);
+    const bool is_mixed = turned_by_ != 0 && segments_[number].depth < virtual_shard_depth;
+    if ((is_mixed || segments_[number].size >= split_size) && make_splittable(number, ec)) return split(number, ec);
     const Segment& old = segments_[number];
     if (!ec && old.size > max_size / 2) ec = ps_errc::budget_exceeded;
     if (ec) return;
@@ -361,7 +418,7 @@ class KeyIndex {
   [[nodiscard]] auto make_splittable(std::uint32_t number, std::error_code& ec) -> bool {
     const std::size_t size = directory_mask_ + 1;
     if (std::size_t{1} << segments_[number].depth < size) return true;
-    if (segments_[number].depth == max_depth || size > 8 * segments_.size()) return false;
+    if (segments_[number].depth == max_depth() || size > 8 * segments_.size()) return false;
     if (2 * size * sizeof(Entry) > directory_.size()) {
       detail::MappedMemory doubled{2 * size * sizeof(Entry), detail::Pages::filled, *budget_, ec};
       if (ec) return false;
@@ -375,9 +432,9 @@ class KeyIndex {
 
   void split(std::uint32_t number, std::error_code& ec) {
     const Segment& old = segments_[number];
-    const unsigned bit = first_directory_bit + old.depth;
+    const unsigned bit = old.depth;
     std::array<std::uint32_t, 2> counts{};
-    for_each_in_turns(old, [&](const KeySlot& slot) { ++counts[hash_key(slot.key_) >> bit & 1]; });
+    for_each_in_turns(old, [&](const KeySlot& slot) { ++counts[directory_bits(hash_key(slot.key_)) >> bit & 1]; });
     std::array<Segment, 2> halves;
     for (std::uint32_t half = 0; half < 2 && !ec; ++half) {
       const std::uint32_t prefix = old.prefix | half << old.depth;
@@ -388,7 +445,7 @@ class KeyIndex {
     if (!ec) {
       for_each_in_turns(old, [&](const KeySlot& slot) {
         const std::uint64_t hash = hash_key(slot.key_);
-        put(halves[hash >> bit & 1], slot, hash);
+        put(halves[directory_bits(hash) >> bit & 1], slot, hash);
       });
       add(halves[1], ec);
     }
@@ -398,6 +455,7 @@ class KeyIndex {
   }
 
   MemoryBudget* budget_;
+  int turned_by_;  // by how many bits `directory_bits` are turned
   detail::MemoryPieces pieces_;  // memory of the segments
   detail::MappedMemory directory_;
   std::size_t directory_mask_ = 0;

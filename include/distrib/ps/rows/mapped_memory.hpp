@@ -14,9 +14,12 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Sizes of a small and of a huge page. If the system's pages are larger than 4 KiB, the operating system rounds up.
+/// Sizes of the smallest page that a system may have, and of a huge page where the smallest has 4 KiB.
 inline constexpr std::size_t page_bytes = std::size_t{4} << 10;
 inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+
+/// Returns the size of the pages of this system: 4 KiB on x86-64; 4, 16 or 64 KiB on aarch64.
+[[nodiscard]] DISTRIB_DECL auto system_page_bytes() noexcept -> std::size_t;
 
 /// Returns `bytes` rounded up to a whole number of `unit`s.
 constexpr auto round_up(std::size_t bytes, std::size_t unit) noexcept -> std::size_t {
@@ -27,7 +30,7 @@ constexpr auto round_up(std::size_t bytes, std::size_t unit) noexcept -> std::si
 enum class Pages {
   small,  ///< Each page when it is first touched.
   filled,  ///< All at once: takes a quarter of the time of touching each page, if all of it will be written.
-  huge,  ///< Begins at a multiple of 2 MiB and asks for huge pages; without effect if the system has none.
+  huge,  ///< Begins at a multiple of 2 MiB and asks for huge pages; without effect if the system has none of 2 MiB.
 };
 
 /// Owns zeroed memory of the operating system, taken from a budget. Movable: the memory keeps its address.
@@ -36,7 +39,7 @@ class MappedMemory {
   /// No memory.
   MappedMemory() = default;
 
-  /// Maps `size_bytes`, rounded up to whole pages. If it cannot, the object has no memory, and `ec` is
+  /// Maps `size_bytes`, rounded up to whole pages of the system. If it cannot, the object has no memory, and `ec` is
   /// `ps_errc::budget_exceeded` or an error of the operating system. The budget must outlive the object.
   DISTRIB_DECL MappedMemory(std::size_t size_bytes, Pages pages, MemoryBudget& budget, std::error_code& ec) noexcept;
 

@@ -32,13 +32,18 @@ class RowSlabs {
  public:
   /// Takes no memory yet. The budget must outlive it.
   RowSlabs(RowLayout layout, MemoryBudget& budget) noexcept
-      : layout_{layout}, stride_bytes_{layout.stride_bytes()}, budget_{&budget} {
-    slab_bytes_ = detail::round_up(std::max(detail::huge_page_bytes, 16 * stride_bytes_), detail::huge_page_bytes);
+      : layout_{layout}, stride_bytes_{layout.stride_bytes()}, slab_bytes_{slab_bytes_of(layout)}, budget_{&budget} {
     slab_rows_ = static_cast<std::uint32_t>(slab_bytes_ / stride_bytes_);
     // A row's number is its slab and its position in the slab, side by side in bits, so that no division is needed to
     // find it.
     shift_ = static_cast<unsigned>(std::bit_width(slab_rows_ - 1));
     next_row_ = slab_rows_;
+  }
+
+  /// Memory of the slabs that hold `rows` rows.
+  [[nodiscard]] static auto bytes_for(const RowLayout& layout, std::uint64_t rows) noexcept -> std::uint64_t {
+    const std::uint64_t slab_rows = slab_bytes_of(layout) / layout.stride_bytes();
+    return (rows + slab_rows - 1) / slab_rows * slab_bytes_of(layout);
   }
 
   [[nodiscard]] auto layout() const noexcept -> const RowLayout& { return layout_; }
@@ -76,6 +81,10 @@ class RowSlabs {
 
  private:
   static constexpr std::uint32_t none = 0xFFFF'FFFF;
+
+  static auto slab_bytes_of(const RowLayout& layout) noexcept -> std::size_t {
+    return detail::round_up(std::max(detail::huge_page_bytes, 16 * layout.stride_bytes()), detail::huge_page_bytes);
+  }
 
   // The first bytes of a free row are the number of the next free row.
   [[nodiscard]] auto next_of(std::uint32_t row) const noexcept -> std::uint32_t {

@@ -21,8 +21,8 @@ inline constexpr std::string_view metrics_content_type = "text/plain; version=0.
 /// shard. Units are bytes, seconds and steps. A number that may decrease, for example after a restart from a cut, is a
 /// gauge. Durations of calls are histograms.
 ///
-/// `certificate_expires`: of the task's certificate; becomes `distrib_tls_certificate_expires_seconds`, seconds since the
-/// beginning of 1970. Empty: the task has none, and there is no such metric.
+/// `certificate_expires`: of the task's certificate; becomes `distrib_tls_certificate_expires_seconds`, seconds since
+/// the beginning of 1970. Empty: the task has none, and there is no such metric.
 [[nodiscard]] DISTRIB_DECL auto metrics_text(
     std::span<const ShardStatus> shards,
     std::optional<std::chrono::system_clock::time_point> certificate_expires = std::nullopt) -> std::string;

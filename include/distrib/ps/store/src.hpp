@@ -14,6 +14,7 @@
 #include <distrib/ps/store/impl/dense_store.ipp>
 #include <distrib/ps/store/impl/key_lists.ipp>
 #include <distrib/ps/store/impl/pull_rows.ipp>
+#include <distrib/ps/store/impl/row_quota.ipp>
 #include <distrib/ps/store/impl/shard_store.ipp>
 #include <distrib/ps/store/impl/table_copy.ipp>
 #include <distrib/ps/store/impl/table_digest.ipp>

@@ -55,10 +55,15 @@ class TableStore {
   /// with the name of the table: `ps_errc::budget_exceeded` if that is more than `budget_bytes`, or an error of the
   /// operating system.
   TableStore(const Job& job, const ShardLayout& layout, const JobUpdaters& updaters, std::uint64_t budget_bytes)
-      : budget_{std::make_unique<MemoryBudget>(budget_bytes)}, row_mean_{job.row_mean}, wire_format_{job.wire_format} {
+      : budget_{std::make_unique<MemoryBudget>(budget_bytes)},
+        without_quota_{std::make_unique<MemoryBudget>(
+            budget_bytes - std::min(budget_bytes, quotas_bytes(layout, updaters)), *budget_)},
+        row_mean_{job.row_mean},
+        wire_format_{job.wire_format} {
     tables_.reserve(layout.tables().size());
     for (const TableShare& share : layout.tables())
-      tables_.emplace_back(share, updaters[share.updater()], job.seed, *budget_);
+      tables_.emplace_back(share, updaters[share.updater()], job.seed,
+                           share.info().max_rows != 0 ? *budget_ : *without_quota_);
   }
 
   TableStore(TableStore&&) noexcept = default;
@@ -83,8 +88,16 @@ class TableStore {
   /// that none of the last `evict_after` updates contained (0: no key is evicted). Such a key is evicted at most 126
   /// updates too late. Limit: a key that is used after 67 million updates (2^20 times 64) is no longer evicted.
   ///
+  /// In a table with `max_rows` each virtual shard keeps `row_quota(table)` keys. If an update ends with more, keys go
+  /// in the order of `detail::place_in_shard`; such a key may be of this very update. An update that comes after `load`
+  /// looks at all virtual shards, because the cut may be of a job with a larger `max_rows`.
+  ///
+  /// With `evict_in_turns` the `count`-th update evicts, of the keys that none of the last `evict_after` updates
+  /// contained, those of the virtual shards v with v mod 64 = count mod 64. That, too, is at most 126 updates too late.
+  ///
   /// Errors: `ps_errc::budget_exceeded`, or an error of the operating system. The tables may have taken more memory
-  /// then; otherwise nothing has changed.
+  /// then; otherwise nothing has changed. Tables with `max_rows` have memory of their own, so this happens to them only
+  /// if an update has more new keys than the job says, or a budget is smaller than `quotas_bytes`.
   DISTRIB_DECL void apply(std::uint64_t count, std::span<const TableGradients* const> of_ranks, std::error_code& ec);
 
   /// Writes the weights of `keys` to `out`, in the job's `FloatFormat`: `dim` elements for each key. The rows of each
@@ -168,6 +181,10 @@ class TableStore {
   /// Memory of all tables in bytes, as taken from the budget.
   [[nodiscard]] auto bytes() const noexcept -> std::uint64_t { return budget_->used_bytes(); }
 
+  /// Memory that the tables with `max_rows` take at most; it is kept from the other tables.
+  [[nodiscard]] DISTRIB_DECL static auto quotas_bytes(const ShardLayout& layout, const JobUpdaters& updaters)
+      -> std::uint64_t;
+
  private:
   void write(const KeyLists& keys, std::span<std::byte> out, auto write_table) const {
     assert(keys.size() == tables_.size());
@@ -202,6 +219,7 @@ class TableStore {
 
   // in memory of its own, because the tables point to it also after a move; outlives them
   std::unique_ptr<MemoryBudget> budget_;
+  std::unique_ptr<MemoryBudget> without_quota_;  // part of it, for the tables without `max_rows`
   RowMean row_mean_;
   FloatFormat wire_format_;
   std::vector<detail::ShardTable> tables_;

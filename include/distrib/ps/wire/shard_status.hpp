@@ -67,6 +67,8 @@ struct ShardStatus {
   std::string job_hash;  ///< SHA-256 of the job's text, in hexadecimal digits; empty: no job is known.
   std::string consistency;  ///< `Consistency::describe`; empty: no job is known.
   Step total_steps = 0;  ///< Steps of the job.
+  /// `Job::arithmetic` of the worker that brought the job; empty: no job is known, or the model does not describe it.
+  std::string arithmetic;
   /// True when the shard has read its cuts. Until then the fields below are 0 or empty, except the counters of calls.
   bool open = false;
   bool no_values = false;  ///< True while the shard waits for the custom initial values of a worker.

@@ -80,8 +80,8 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
 
   /// Leaves at once, without the contribution that `WorkerOwner::compute` asked for: ends with code 1.
   DISTRIB_DECL void abandon();
-  /// With `WorkerOptions::on_demand`: asks for the newest values; `WorkerOwner::compute` follows. The contribution of an
-  /// earlier `compute` is dropped.
+  /// With `WorkerOptions::on_demand`: asks for the newest values; `WorkerOwner::compute` follows. The contribution of
+  /// an earlier `compute` is dropped.
   DISTRIB_DECL void want();
   /// With `WorkerOptions::on_demand`: no contribution follows. Ends with code 0 when everything is saved.
   DISTRIB_DECL void finish_job();

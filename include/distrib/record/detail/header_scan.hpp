@@ -131,6 +131,49 @@ __attribute__((target("avx2,sse4.2"))) inline auto find_header_avx2(ByteView fil
   }
   return find_header_portable(file, p, to);
 }
+#elif defined(__aarch64__)
+/// Excludes 16 offsets at a time. Must be called only if `crc32c_has_arm()`.
+DISTRIB_CRC32C_TARGET inline auto find_header_arm(ByteView file, std::uint64_t from, std::uint64_t to) noexcept
+    -> std::uint64_t {
+  using Block = unsigned char __attribute__((vector_size(16)));
+  constexpr std::uint64_t reach = 16 + 8;  // bytes that a step looks at
+  constexpr std::uint64_t ahead = 4096;  // how far ahead memory is prefetched, in bytes
+  const LengthFilter filter{file.size()};
+  const std::byte* const bytes = file.data();
+  const auto load = [](const std::byte* at) {
+    Block block;
+    std::memcpy(&block, at, sizeof block);
+    return block;
+  };
+  // One bit for each byte of `good` that is all ones: bit 4 * n + 3 for byte n.
+  const auto mask = [](auto good) {
+    unsigned char __attribute__((vector_size(8))) nibbles;
+    asm("shrn %0.8b, %1.8h, #4" : "=w"(nibbles) : "w"(good));
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &nibbles, sizeof bits);
+    return bits & 0x8888'8888'8888'8888U;
+  };
+  std::uint64_t p = from;
+  for (; to - p >= 16 && file.size() - p >= reach + record_frame_bytes; p += 16) {
+    __builtin_prefetch(bytes + std::min<std::uint64_t>(p + ahead, file.size() - 1));
+    const std::byte* const base = bytes + p;
+    Block high{};
+    for (const std::size_t i : filter.zero) high |= load(base + i);
+    std::uint64_t fits = mask((high == 0) & (load(base + filter.top_index) <= filter.top));
+    if (fits == 0) continue;
+    Block any{};
+    for (std::size_t i = 0; i < 8; ++i) any |= load(base + i);
+    fits &= ~mask((any == 0) & (load(base + 8) != empty_record_mark));
+    for (; fits != 0; fits &= fits - 1) {
+      const std::uint64_t q = p + static_cast<std::uint64_t>(std::countr_zero(fits)) / 4;
+      const std::uint64_t length = load_le<std::uint64_t>(bytes + q);
+      const std::uint32_t crc = ~__crc32cd(0xFFFF'FFFF, length);
+      if (mask_crc(crc) == load_le<std::uint32_t>(bytes + q + 8) && length <= file.size() - record_frame_bytes - q)
+        return q;
+    }
+  }
+  return find_header_portable(file, p, to);
+}
 #endif
 
 /// Returns the first offset in [from, to) where a valid header begins whose frame lies in `file`; `no_offset` if there
@@ -141,6 +184,8 @@ inline auto find_header(ByteView file, std::uint64_t from, std::uint64_t to) noe
   if (from >= to) return no_offset;
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("sse4.2")) return find_header_avx2(file, from, to);
+#elif defined(__aarch64__)
+  if (crc32c_has_arm()) return find_header_arm(file, from, to);
 #endif
   return find_header_portable(file, from, to);
 }

@@ -114,6 +114,21 @@ DISTRIB_CRC32C_WIDE_TARGET inline auto verify_frames_wide(ByteView window, std::
                                                           VerifiedFrames& frames) noexcept -> std::size_t {
   return verify_each<WideWay>(window, longest, next, frames);
 }
+#elif defined(__aarch64__)
+/// The way for a processor with the crc instruction and PMULL.
+struct ArmWay {
+  DISTRIB_CRC32C_TARGET auto length(std::uint64_t value) const noexcept -> std::uint32_t {
+    return __crc32cd(0xFFFFFFFF, value);
+  }
+  DISTRIB_CRC32C_TARGET auto payload(const std::byte* at, std::size_t size) noexcept -> std::uint32_t {
+    return crc32c_arm(0xFFFFFFFF, {at, size});
+  }
+};
+
+DISTRIB_CRC32C_TARGET inline auto verify_frames_arm(ByteView window, std::uint64_t longest, const Record& next,
+                                                    VerifiedFrames& frames) noexcept -> std::size_t {
+  return verify_each<ArmWay>(window, longest, next, frames);
+}
 #endif
 
 /// Verifies headers and payloads of the frames from the front of `window` on, and writes their records to `frames`.
@@ -125,6 +140,8 @@ inline auto verify_frames(ByteView window, std::uint64_t longest, const Record& 
 #if defined(__x86_64__)
   if (crc32c_has_wide()) return verify_frames_wide(window, longest, next, frames);
   if (crc32c_has_pclmul()) return verify_frames_pclmul(window, longest, next, frames);
+#elif defined(__aarch64__)
+  if (crc32c_has_arm()) return verify_frames_arm(window, longest, next, frames);
 #endif
   return verify_each<PlainWay>(window, longest, next, frames);
 }

@@ -11,17 +11,22 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <type_traits>
 
 namespace distrib {
@@ -193,15 +198,66 @@ class WithoutSigpipe {
   bool was_pending_;
 };
 
-/// Makes a client of cpp-httplib, of the class `Base`. Versions 0.12 to 0.18 allow no other stream for TLS: there each
-/// wait has a limit, and all waits together have one only while a body arrives.
+/// The socket that a client of cpp-httplib uses at the moment, for another thread to end its waits. Any thread may call
+/// its functions.
+class HttpSocket {
+ public:
+  HttpSocket() = default;
+  HttpSocket(const HttpSocket&) = delete;
+  auto operator=(const HttpSocket&) -> HttpSocket& = delete;
+  ~HttpSocket() { use(-1); }
+
+  /// Keeps a descriptor of its own: that of cpp-httplib may be closed, and its number used again, at any time.
+  void use(int socket) {
+    const std::lock_guard lock{mutex_};
+    if (own_ >= 0) ::close(own_);
+    own_ = socket < 0 ? -1 : ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
+  }
+  void shut_down() {
+    const std::lock_guard lock{mutex_};
+    if (own_ >= 0) ::shutdown(own_, SHUT_RDWR);
+  }
+
+ private:
+  std::mutex mutex_;
+  int own_ = -1;
+};
+
+/// Ends all waits on a socket from a point in time on, during its lifetime. `socket` may be null: then it does nothing.
+class HttpDeadline {
+ public:
+  HttpDeadline(HttpSocket* socket, HttpWatch::Clock::time_point deadline) {
+    if (socket == nullptr) return;
+    thread_ = std::jthread{[socket, deadline](const std::stop_token& stop) {
+      std::mutex mutex;
+      std::unique_lock lock{mutex};
+      std::condition_variable_any stopped;
+      const auto is_over = [&] { return stop.stop_requested(); };
+      // Again and again, because the client may connect once more.
+      for (auto at = deadline; !stopped.wait_until(lock, stop, at, is_over); at += std::chrono::milliseconds{10})
+        socket->shut_down();
+    }};
+  }
+
+ private:
+  std::jthread thread_;
+};
+
+/// Makes a client of cpp-httplib, of the class `Base`. Where its stream for TLS cannot be replaced (from version 0.12
+/// on), OpenSSL reads whole records, and the limit of a wait begins anew with each byte. Then `socket` is set, and
+/// `HttpDeadline` ends the waits.
 template <class Base>
-auto make_http_connection(const HttpUrl& url, HttpWatch& watch) -> std::unique_ptr<httplib::ClientImpl> {
+auto make_http_connection(const HttpUrl& url, HttpWatch& watch, std::unique_ptr<HttpSocket>& socket)
+    -> std::unique_ptr<httplib::ClientImpl> {
 #ifndef CPPHTTPLIB_VERSION_NUM
   if constexpr (!std::is_final_v<Base>) return std::make_unique<HttpConnection<Base>>(url, watch);
 #endif
   static_cast<void>(watch);
-  return std::make_unique<Base>(url.host, url.port);
+  auto client = std::make_unique<Base>(url.host, url.port);
+  if (!url.tls) return client;
+  socket = std::make_unique<HttpSocket>();
+  client->set_socket_options([used = socket.get()](::socket_t opened) { used->use(opened); });
+  return client;
 }
 
 /// Makes the client send targets unchanged; but from about version 0.27 on, cpp-httplib decodes a query and encodes it

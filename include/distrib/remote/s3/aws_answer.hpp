@@ -19,8 +19,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Reads {"AccessKeyId":..,"SecretAccessKey":..,TOKEN_NAME:..,"Expiration":..}, what servers of credentials and commands
-/// say. Returns nothing if it is something else, or if a value would end the line of a header.
+/// Reads {"AccessKeyId":..,"SecretAccessKey":..,TOKEN_NAME:..,"Expiration":..}, what servers of credentials and
+/// commands say. Returns nothing if it is something else, or if a value would end the line of a header.
 [[nodiscard]] inline auto keys_of_json(std::string_view text, std::string_view token_name) -> std::optional<AwsKeys> {
   JsonReader reader{text};
   AwsKeys keys;

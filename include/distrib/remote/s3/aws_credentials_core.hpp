@@ -58,8 +58,9 @@ struct AwsCredentialStep {
   bool at_once = false;
 };
 
-/// Finds credentials, in the order in which other clients do: the program's; the environment's; a web identity; the files
-/// of profiles, with roles and commands; a container's server; the machine's server. A source that is set and gives no
+/// Finds credentials, in the order in which other clients do: the program's; the environment's; a web identity; the
+/// files of profiles, with roles and commands; a container's server; the machine's server. A source that is set and
+/// gives no
 /// credentials is a failure: the sources after it are not asked. A core: it does no I/O and reads no clock.
 ///
 /// Threads: one at a time.
@@ -337,7 +338,8 @@ inline auto AwsCredentialsCore::next(UnixTime now) -> AwsCredentialStep {
       step.at_once = true;
       break;
   }
-  // What a server of roles is asked and answers are secrets; other servers that are asked without TLS are this machine's.
+  // What a server of roles is asked and answers are secrets; other servers that are asked without TLS are this
+  // machine's.
   const bool of_roles = stage_ == Stage::web_identity || stage_ == Stage::assume_role;
   if (sent.url.host.empty()) give_up(s3_errc::bad_credentials, "AWS_ENDPOINT_URL_STS");
   else if (of_roles && !sent.url.tls && !sources_.tokens_without_tls && !detail::is_this_machine(sent.url.host))

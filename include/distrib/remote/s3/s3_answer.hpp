@@ -28,8 +28,8 @@ struct S3Refusal {
   std::string region = {};  ///< The region that the server expects; empty: not told.
   std::string request_id = {};  ///< For questions to the operator of the store.
 
-  /// Parses the body of an answer. Returns nothing if it is no such error. The message of the server is left out: it may
-  /// quote what was sent.
+  /// Parses the body of an answer. Returns nothing if it is no such error. The message of the server is left out: it
+  /// may quote what was sent.
   [[nodiscard]] static auto parse(std::string_view body) -> std::optional<S3Refusal>;
 };
 
@@ -64,8 +64,8 @@ inline auto xml_root(std::string_view body) -> std::string {
   return reader.next() == XmlToken::begin ? std::string{reader.name()} : std::string{};
 }
 
-/// Reads a document whose element is called `root`; `child(reader, name)` is called for each element in it, and must read
-/// that element or skip it. Returns false if the text is another document, or none.
+/// Reads a document whose element is called `root`; `child(reader, name)` is called for each element in it, and must
+/// read that element or skip it. Returns false if the text is another document, or none.
 template <class F> auto read_xml(std::string_view body, std::string_view root, F child) -> bool {
   XmlReader reader{body};
   if (reader.next() != XmlToken::begin || reader.name() != root) return false;

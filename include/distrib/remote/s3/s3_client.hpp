@@ -38,8 +38,8 @@ inline namespace v0 {
 /// Operations on the objects of a bucket, on the caller's thread: an `ObjectStore`. Keys do not begin with the bucket.
 ///
 /// Errors: an `s3_errc`, or an `http_errc` if the store cannot be reached. The place names the request, the object and
-/// the host, and quotes the store's status, code and request id. A function with a last argument of type `ErrorRef` sets
-/// it; what it returns after a failure has no meaning. The constructor and the functions without it throw
+/// the host, and quotes the store's status, code and request id. A function with a last argument of type `ErrorRef`
+/// sets it; what it returns after a failure has no meaning. The constructor and the functions without it throw
 /// `std::system_error`.
 ///
 /// After a lost answer a write is repeated, and then it is found out by HEAD whether the first attempt has landed: each
@@ -48,8 +48,8 @@ inline namespace v0 {
 /// Threads: one at a time. Movable. Several clients may share a session.
 class S3Client {
  public:
-  /// For the bucket of `url`, whose key is not used; sends no request yet. Throws `std::system_error` with the errors of
-  /// `S3Location::parse` and `S3Session::open`.
+  /// For the bucket of `url`, whose key is not used; sends no request yet. Throws `std::system_error` with the errors
+  /// of `S3Location::parse` and `S3Session::open`.
   explicit S3Client(std::string_view url, const S3Options& options = {}) {
     Error error;
     const S3Location location = S3Location::parse(url, error);
@@ -127,9 +127,9 @@ class S3Client {
     return write(key, bytes, {.version = replaced}, error);
   }
 
-  /// Copies an object inside the bucket, whatever its size, without sending its bytes over the network. One of more than
-  /// `part_bytes` (5 MiB to 5 GiB) is copied in parts of this size, more if it has more than 10,000 of them. If the source
-  /// is replaced meanwhile, that is `s3_errc::changed`, and nothing is copied.
+  /// Copies an object inside the bucket, whatever its size, without sending its bytes over the network. One of more
+  /// than `part_bytes` (5 MiB to 5 GiB) is copied in parts of this size, more if it has more than 10,000 of them. If
+  /// the source is replaced meanwhile, that is `s3_errc::changed`, and nothing is copied.
   void copy(const std::string& from, const std::string& to, ErrorRef told,
             std::uint64_t part_bytes = std::uint64_t{1} << 30);
 
@@ -139,12 +139,12 @@ class S3Client {
     run(S3Request::remove(key), error);
     if (error.code == s3_errc::no_such_object) error = {};
   }
-  /// Deletes objects, 1000 with one request (on GCS one by one). Success also for objects that do not exist. Stops at the
-  /// first failure.
+  /// Deletes objects, 1000 with one request (on GCS one by one). Success also for objects that do not exist. Stops at
+  /// the first failure.
   void remove_all(std::span<const std::string> keys, ErrorRef to);
 
-  /// Returns the objects whose keys begin with `prefix`, sorted by the bytes of their keys. Memory: about 150 bytes each.
-  /// More than 10 million are `s3_errc::too_large`: list a longer prefix.
+  /// Returns the objects whose keys begin with `prefix`, sorted by the bytes of their keys. Memory: about 150 bytes
+  /// each. More than 10 million are `s3_errc::too_large`: list a longer prefix.
   [[nodiscard]] auto list(const std::string& prefix, ErrorRef to) -> std::vector<ObjectInfo> {
     detail::ErrorOut error{to};
     std::vector<ObjectInfo> all;
@@ -156,6 +156,16 @@ class S3Client {
   [[nodiscard]] auto list(const std::string& prefix) -> std::vector<ObjectInfo> {
     Error error;
     return detail::or_throw(list(prefix, error), error);
+  }
+  /// Returns the first of the objects that `list` returns, as many as one answer of the store has: at most 1000.
+  [[nodiscard]] auto list_first(const std::string& prefix, ErrorRef to) -> std::vector<ObjectInfo> {
+    detail::ErrorOut error{to};
+    std::vector<ObjectInfo> first;
+    list_pages(prefix, {}, error, [&first](S3ListPage& page) {
+      first = std::move(page.objects);
+      if (!first.empty()) page.next.clear();
+    });
+    return first;
   }
   /// Returns the "directories" below `prefix`: what keys begin with up to the next `delimiter` after the prefix.
   [[nodiscard]] auto list_prefixes(const std::string& prefix, const std::string& delimiter, ErrorRef to)
@@ -180,8 +190,8 @@ class S3Client {
   /// Returns a nonce as writes carry it.
   [[nodiscard]] static auto draw() -> std::string { return to_hex(ByteView{draw_nonce()}.first(16)); }
 
-  /// True if the object `key` was written with this nonce and has `bytes` bytes; `info` gets what is known about it. For
-  /// writes whose answer was lost.
+  /// True if the object `key` was written with this nonce and has `bytes` bytes; `info` gets what is known about it.
+  /// For writes whose answer was lost.
   [[nodiscard]] auto is_written(const std::string& key, const std::string& nonce, std::uint64_t bytes, ObjectInfo& info)
       -> bool {
     Error error;
@@ -221,9 +231,9 @@ class S3Client {
     return info.version;
   }
 
-  /// Calls `take(page)` for each page of a listing. The token of the page itself, or keys that do not go forward, end it
-  /// with `s3_errc::bad_answer`, too many pages with `too_large`: it might never end. A page may be empty and not the last,
-  /// because stores leave out what was deleted, but not 100 in a row.
+  /// Calls `take(page)` for each page of a listing. The token of the page itself, or keys that do not go forward, end
+  /// it with `s3_errc::bad_answer`, too many pages with `too_large`: it might never end. A page may be empty and not
+  /// the last, because stores leave out what was deleted, but not 100 in a row.
   template <class Take>
   void list_pages(const std::string& prefix, const std::string& delimiter, Error& error, Take take) {
     std::string token;
@@ -244,8 +254,8 @@ class S3Client {
       if (!ec && !page.next.empty() && ++pages == most_pages) ec = s3_errc::too_large;
       if (ec) error = {ec, core.where()};
       if (error) return;
-      token = page.next;
       take(page);
+      token = page.next;
     } while (!token.empty());
   }
 

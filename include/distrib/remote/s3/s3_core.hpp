@@ -37,9 +37,9 @@
 namespace distrib {
 inline namespace v0 {
 
-/// One operation on an object store as a sequence of requests: signs each attempt anew, and decides what to do about lost
-/// connections, refusals, throttling, a wrong region, clock or token, errors in good answers, and damaged bytes. A core:
-/// it does no I/O and reads no clock.
+/// One operation on an object store as a sequence of requests: signs each attempt anew, and decides what to do about
+/// lost connections, refusals, throttling, a wrong region, clock or token, errors in good answers, and damaged bytes. A
+/// core: it does no I/O and reads no clock.
 ///
 /// Threads: one at a time.
 class S3Core {
@@ -67,8 +67,8 @@ class S3Core {
   /// True if the bytes of good answers are passed to the reader while they arrive: only for get.
   [[nodiscard]] auto streams() const noexcept -> bool { return request_.kind == S3Request::Kind::get; }
 
-  /// Called when `bytes` bytes of the body of `answer` have arrived. Returns how many of them belong to the object; they
-  /// follow the bytes accepted before. Fewer than `bytes`: the rest of the answer is not wanted.
+  /// Called when `bytes` bytes of the body of `answer` have arrived. Returns how many of them belong to the object;
+  /// they follow the bytes accepted before. Fewer than `bytes`: the rest of the answer is not wanted.
   [[nodiscard]] auto accept(const HttpAnswer& answer, std::uint64_t bytes) -> std::uint64_t {
     if (!begins(answer)) return 0;
     const std::uint64_t taken = std::min(bytes, *left_);

@@ -82,8 +82,8 @@ class S3Credentials : public std::enable_shared_from_this<S3Credentials> {
     }
   }
 
-  /// Returns credentials instead of `refused`, which the store calls expired: fetches new ones, unless another thread has
-  /// done that. Errors: as `AwsCredentialsCore`; the result is then empty.
+  /// Returns credentials instead of `refused`, which the store calls expired: fetches new ones, unless another thread
+  /// has done that. Errors: as `AwsCredentialsCore`; the result is then empty.
   [[nodiscard]] auto renew(const AwsKeys& refused, Error& error) -> AwsKeys {
     {
       const std::lock_guard lock{mutex_};

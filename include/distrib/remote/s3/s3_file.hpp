@@ -53,6 +53,9 @@ struct S3Fetch {
     return S3Fetch{std::move(session), location.key, std::move(info.version), info.bytes};
   }
 
+  [[nodiscard]] auto content() const -> const std::string& { return version; }
+  [[nodiscard]] static auto changed() -> std::error_code { return s3_errc::changed; }
+
   void operator()(Client& asking, std::uint64_t first, std::span<std::byte> to, const std::atomic<bool>& dropped,
                   Error& error) const {
     if (!asking) asking = std::make_unique<HttpClient>(session->http());

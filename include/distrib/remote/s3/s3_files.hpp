@@ -5,6 +5,8 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/paths.hpp>
 #include <distrib/record/object_store.hpp>
+#include <distrib/record/ranged_file.hpp>
+#include <distrib/remote/ranged_fetch.hpp>
 #include <distrib/remote/s3/s3_client.hpp>
 #include <distrib/remote/s3/s3_error.hpp>
 #include <distrib/remote/s3/s3_file.hpp>
@@ -17,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,7 +28,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Objects of S3 and Google Cloud Storage: `RemoteFiles`, so that `tfrecords(s3("s3://bucket/data/train-*"))` reads them.
+/// Objects of S3 and Google Cloud Storage: `RangedFiles`, so that `tfrecords(s3("s3://bucket/data/train-*"))` reads them.
 /// A value; copies share the sessions. Made by `s3`.
 ///
 /// A key with *, ? or [ is a pattern: it stands for the objects that match it, sorted by the bytes of their keys; "*" and
@@ -62,11 +65,16 @@ class S3Files {
 
   /// Returns the object at `url`. Sends no request before its first `read`, which reports the errors.
   [[nodiscard]] auto open(const std::string& url) const -> S3File {
-    S3Options options = shared_->options;
     Error error;  // reported again by the file
-    const S3Location location = S3Location::parse(url, error);
-    if (!error) options.session = session_of(location, error);
-    return S3File{url, std::move(options)};
+    return S3File{url, options_of(url, error)};
+  }
+
+  /// Opens the object at `url` for reading any part of it. On failure sets `error` and returns nothing.
+  [[nodiscard]] auto ranged(const std::string& url, Error& error) const -> std::optional<RangedFile> {
+    error = {};
+    const S3Options options = options_of(url, error);
+    if (error) return std::nullopt;
+    return open_ranged<detail::S3Fetch>(url, options, shared_->clients, error);
   }
 
  private:
@@ -74,7 +82,16 @@ class S3Files {
     S3Options options;
     std::mutex mutex;
     std::map<std::string, std::shared_ptr<S3Session>> sessions;  // by bucket
+    std::shared_ptr<IdleClients<detail::S3Fetch>> clients = std::make_shared<IdleClients<detail::S3Fetch>>();
   };
+
+  /// Returns the options for an object, with the session of its bucket.
+  auto options_of(const std::string& url, Error& error) const -> S3Options {
+    S3Options options = shared_->options;
+    const S3Location location = S3Location::parse(url, error);
+    if (!error) options.session = session_of(location, error);
+    return options;
+  }
 
   /// Returns the session of the bucket, which all files in it share.
   auto session_of(const S3Location& location, Error& error) const -> std::shared_ptr<S3Session> {

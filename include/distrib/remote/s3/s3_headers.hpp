@@ -83,8 +83,8 @@ inline void add_s3_option_headers(const S3Request& request, const S3Setup& setup
   return headers;
 }
 
-/// True if `sent` would tell others a token or a key of encryption: over plain HTTP to another machine, unless the setup
-/// allows it. A signature tells no secret.
+/// True if `sent` would tell others a token or a key of encryption: over plain HTTP to another machine, unless the
+/// setup allows it. A signature tells no secret.
 [[nodiscard]] inline auto would_tell_secrets(const HttpRequest& sent, const S3Setup& setup) -> bool {
   if (sent.url.tls || setup.tokens_without_tls || detail::is_this_machine(sent.url.host)) return false;
   if (!setup.keys.session_token.empty() || !setup.keys.bearer.empty()) return true;

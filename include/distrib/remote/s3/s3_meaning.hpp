@@ -13,8 +13,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// True if another attempt may succeed. `code`: the store's, may be empty. `status` is 500 for an error in an answer with
-/// a good status.
+/// True if another attempt may succeed. `code`: the store's, may be empty. `status` is 500 for an error in an answer
+/// with a good status.
 [[nodiscard]] inline auto is_worth_repeating(int status, const std::string& code) -> bool {
   if (code == "SlowDown" || code == "RequestTimeout" || code == "InternalError" || code == "ServiceUnavailable" ||
       code == "ConditionalRequestConflict" || code == "OperationAborted")

@@ -28,8 +28,8 @@ enum class S3Checksums : std::uint8_t {
   none,  ///< None: TLS, or the signature over plain HTTP, still protects the bytes on the way.
 };
 
-/// How an object store is accessed. Empty fields are taken from the environment, then from the profile's files, as other
-/// clients do.
+/// How an object store is accessed. Empty fields are taken from the environment, then from the profile's files, as
+/// other clients do.
 struct S3Options {
   /// Region of the bucket. Empty: AWS_REGION, AWS_DEFAULT_REGION, the profile's; else it is found by itself.
   std::string region = {};
@@ -49,8 +49,8 @@ struct S3Options {
   /// x-amz-expected-bucket-owner and all others with every request.
   std::vector<std::pair<std::string, std::string>> headers = {};
   S3Checksums checksums = S3Checksums::automatic;  ///< Checksums of what is written.
-  /// True: session tokens, bearer tokens, customers' keys, and what a server of roles is asked for and answers may go over
-  /// plain HTTP to other machines. Trap: who sees them may use them.
+  /// True: session tokens, bearer tokens, customers' keys, and what a server of roles is asked for and answers may go
+  /// over plain HTTP to other machines. Trap: who sees them may use them.
   bool tokens_without_tls = false;
   HttpOptions http = {};  ///< Timeouts and certificates; empty fields of proxies and authority: from the environment.
   HttpRetryOptions retry = {};  ///< How often a request is tried.
@@ -63,8 +63,8 @@ struct S3Options {
   /// must outlive everything made with these options. Null: the caller's thread does everything.
   IoPool* pool = nullptr;
   std::optional<AwsEnvironment> environment = {};  ///< Empty: the variables of this process.
-  /// Shares credentials, region and pace with other readers and writers of the same bucket: `S3Client::session`. Then the
-  /// fields above about server, credentials and requests are not used. Empty: a session of its own.
+  /// Shares credentials, region and pace with other readers and writers of the same bucket: `S3Client::session`. Then
+  /// the fields above about server, credentials and requests are not used. Empty: a session of its own.
   std::shared_ptr<S3Session> session = {};
 };
 

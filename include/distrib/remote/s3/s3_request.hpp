@@ -81,8 +81,8 @@ struct S3Request {
     return {.key = std::move(key), .bytes = bytes, .from_end = true};
   }
   [[nodiscard]] static auto head(std::string key) -> S3Request { return {.kind = Kind::head, .key = std::move(key)}; }
-  /// Writes an object. `crc`: CRC-32C of `bytes`. `nonce`: stored with the object, so that after a lost answer the writer
-  /// can find out whether its object is there.
+  /// Writes an object. `crc`: CRC-32C of `bytes`. `nonce`: stored with the object, so that after a lost answer the
+  /// writer can find out whether its object is there.
   [[nodiscard]] static auto put(std::string key, ByteView bytes, std::uint32_t crc, std::string nonce,
                                 S3Condition condition = {}) -> S3Request {
     S3Request request{.kind = Kind::put, .key = std::move(key), .body = bytes};

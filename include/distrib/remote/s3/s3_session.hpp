@@ -43,9 +43,9 @@ inline namespace v0 {
 /// Threads: any.
 class S3Session {
  public:
-  /// Opens the bucket of `location`, or returns `options.session`, if that is of the same bucket, and of the same server
-  /// if `location` names one. Reads the environment,
-  /// and the files of profiles, as far as the options leave something open; sends no request.
+  /// Opens the bucket of `location`, or returns `options.session`, if that is of the same bucket, and of the same
+  /// server if `location` names one. Reads the environment, and the files of profiles, as far as the options leave
+  /// something open; sends no request.
   ///
   /// Errors: `s3_errc::bad_url`; the result is then null.
   [[nodiscard]] static auto open(const S3Location& location, const S3Options& options, Error& error)
@@ -154,8 +154,8 @@ class S3Session {
     const std::lock_guard lock{mutex_};
     return setup_;
   }
-  /// Keeps what the store has told an operation. What the operation has not changed stays: another one, which began later
-  /// or ended earlier, may have learned it meanwhile.
+  /// Keeps what the store has told an operation. What the operation has not changed stays: another one, which began
+  /// later or ended earlier, may have learned it meanwhile.
   void learn(const S3Setup& began, const S3Setup& ended, bool good) {
     const std::lock_guard lock{mutex_};
     if (ended.endpoint.region != began.endpoint.region) setup_.endpoint.region = ended.endpoint.region;

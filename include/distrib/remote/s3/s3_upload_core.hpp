@@ -15,8 +15,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// An upload in parts: which requests it consists of, and what the store has of it. Parts may be sent in any order, each
-/// as often as necessary. A core: it does no I/O; `S3Writer` does.
+/// An upload in parts: which requests it consists of, and what the store has of it. Parts may be sent in any order,
+/// each as often as necessary. A core: it does no I/O; `S3Writer` does.
 ///
 /// Threads: one at a time.
 class S3UploadCore {
@@ -61,7 +61,8 @@ class S3UploadCore {
       if (part.etag.empty()) return false;
     return !parts_.empty();
   }
-  /// Returns the request that makes the object visible; only if `is_whole()`. `crc`: of all bytes, if one is to be sent.
+  /// Returns the request that makes the object visible; only if `is_whole()`. `crc`: of all bytes, if one is to be
+  /// sent.
   [[nodiscard]] auto complete(std::optional<std::uint32_t> crc) const -> S3Request {
     return S3Request::complete(key_, id_, parts_, crc);
   }

@@ -30,20 +30,21 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Writes an object, a sink of bytes. An object of less than one part is one request; a longer one is an upload in parts
-/// of `S3Options::part_bytes`, which threads of the pool send while the caller fills the next ones. Only `close` makes the
-/// object visible, whole; an object of the same key is replaced then, and readers see the old one or the new one.
+/// Writes an object, a sink of bytes. An object of less than one part is one request; a longer one is an upload in
+/// parts of `S3Options::part_bytes`, which threads of the pool send while the caller fills the next ones. Only `close`
+/// makes the object visible, whole; an object of the same key is replaced then, and readers see the old one or the new
+/// one.
 ///
-/// Errors: as in `S3Client`: set in `to`, or thrown as `std::system_error` by the overload without `to`. After the first
-/// failure every later call reports the same failure. If the writer is destroyed before a successful `close`, it tries
-/// once to abort the upload; what stays of one is invisible, and costs storage until `S3Client::abort` or a lifecycle
-/// rule of the bucket removes it.
+/// Errors: as in `S3Client`: set in `to`, or thrown as `std::system_error` by the overload without `to`. After the
+/// first failure every later call reports the same failure. If the writer is destroyed before a successful `close`, it
+/// tries once to abort the upload; what stays of one is invisible, and costs storage until `S3Client::abort` or a
+/// lifecycle rule of the bucket removes it.
 ///
 /// Threads: one at a time. Movable.
 class S3Writer {
  public:
-  /// For the object of this URL; sends no request yet. A wrong URL is reported by `error` and by every later call. Throws
-  /// `std::system_error` if the operating system has no random numbers.
+  /// For the object of this URL; sends no request yet. A wrong URL is reported by `error` and by every later call.
+  /// Throws `std::system_error` if the operating system has no random numbers.
   explicit S3Writer(const std::string& url, const S3Options& options = {})
       : part_bytes_{std::max(options.part_bytes, least_part_bytes)} {
     const S3Location location = S3Location::parse(url, error_);
@@ -83,8 +84,8 @@ class S3Writer {
     throw_if(error);
   }
 
-  /// Sends the remaining bytes and makes the object visible. A second call sends nothing: after a failure it reports that
-  /// failure again.
+  /// Sends the remaining bytes and makes the object visible. A second call sends nothing: after a failure it reports
+  /// that failure again.
   void close(ErrorRef to) {
     if (!error_ && !closed_) {
       if (upload_->parts() == 0) put();

@@ -23,7 +23,8 @@ enum class XmlToken : std::uint8_t {
 };
 
 /// Reads an XML document token by token: what object stores answer, and no more. Names are without namespace prefix;
-/// attributes, comments and processing instructions are skipped. Document types are refused, and so are all entities but
+/// attributes, comments and processing instructions are skipped. Document types are refused, and so are all entities
+/// but
 /// the five of XML and numbers: nothing expands, so memory is bounded by the text. At most 16 levels of nesting.
 ///
 /// A view: the text must outlive the reader. Never throws except `std::bad_alloc`.
@@ -69,8 +70,8 @@ class XmlReader {
   /// After `begin`: goes to the end of that element.
   void skip() { static_cast<void>(element_text()); }
 
-  /// After `begin`: calls `child(name)` at the beginning of each element in this element. `child` must read that element
-  /// or skip it. Returns false if the text is not XML.
+  /// After `begin`: calls `child(name)` at the beginning of each element in this element. `child` must read that
+  /// element or skip it. Returns false if the text is not XML.
   template <class F> auto for_each_child(F child) -> bool {
     while (next() != XmlToken::end) {
       if (token_ == XmlToken::error || token_ == XmlToken::done) return false;

@@ -27,8 +27,8 @@ namespace detail {
 
 /// One connection of a pool: a client that is made again whenever its connection ends.
 ///
-/// The owner has the members `executor`, `address`, `options`, and an `observer` of calls. The owner must call `woken` at the time that `wake()` returns. This object calls these functions
-/// of the owner:
+/// The owner has the members `executor`, `address`, `options`, and an `observer` of calls. The owner must call `woken`
+/// at the time that `wake()` returns. This object calls these functions of the owner:
 /// - `arm()`: the result of `wake()` has changed; after the other functions it may have changed too;
 /// - `came()`: the client accepts calls;
 /// - `went(code, text)`: the client accepts no more calls;

@@ -14,7 +14,7 @@ DISTRIB_DECL ShardedVariable::ShardedVariable(std::span<const VariableInfo> shar
   add(shards, ec);
   if (!ec) return;
   std::string where = "ShardedVariable of";
-  for (const VariableInfo& shard : shards) where += " " + std::string{name(shard.dtype)} + to_string(shard.shape);
+  for (const VariableInfo& shard : shards) (where += ' ').append(name(shard.dtype)) += to_string(shard.shape);
   throw_error(ec, where);
 }
 

@@ -177,8 +177,8 @@ DISTRIB_DECL void SparkWriteJob::replace(Error& error) const {
 }
 
 DISTRIB_DECL void SparkWriteJob::replace_in_steps(Error& error) const {
-  // If an earlier commit was killed between the steps and another writer has written to the path since, the table that is
-  // aside was replaced twice. It is moved before it is removed, so that what is aside is always whole.
+  // If an earlier commit was killed between the steps and another writer has written to the path since, the table that
+  // is aside was replaced twice. It is moved before it is removed, so that what is aside is always whole.
   Error ignored;
   rename(aside(), temporary(), 0, ignored);
   discard(temporary());

@@ -19,8 +19,8 @@ struct CheckpointSaverOptions {
 
 /// Asks for checkpoints when TensorFlow's CheckpointSaverHook saves: at the start of a run, even at step 0 (not with a
 /// `CustomInitializer` or tables, whose values come later); then when so many steps or seconds have passed since the
-/// last one. At the end of a run, `SaveCheckpoint` saves anyway. So `SaveCheckpoint{.directory = dir, .every_steps = 0}`
-/// says where checkpoints go, and this hook when.
+/// last one. At the end of a run, `SaveCheckpoint` saves anyway. So `SaveCheckpoint{.directory = dir, .every_steps =
+/// 0}` says where checkpoints go, and this hook when.
 ///
 /// What TensorFlow calls the listeners of a saver are other hooks: `on_saving` (before_save), `on_saved` (after_save;
 /// `stop_reason` there is its "return True") and `on_end`.

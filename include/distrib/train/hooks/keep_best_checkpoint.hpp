@@ -23,9 +23,9 @@ struct KeepBestOptions {
 };
 
 /// Keeps the best checkpoint: whenever a metric is better than ever before, gives the files of the checkpoint that was
-/// measured a second name in a directory of their own, so that they stay when `SaveCheckpoint` removes them. TensorFlow's
-/// BestExporter exports a model at the same moments. `latest_checkpoint(directory)` is the best one; the file `best.json`
-/// there has its metric, so a later run goes on from it. A metric that is NaN is never the best.
+/// measured a second name in a directory of their own, so that they stay when `SaveCheckpoint` removes them.
+/// TensorFlow's BestExporter exports a model at the same moments. `latest_checkpoint(directory)` is the best one; the
+/// file `best.json` there has its metric, so a later run goes on from it. A metric that is NaN is never the best.
 ///
 /// At an evaluator each measurement is of a checkpoint. Elsewhere a measurement counts if a checkpoint of the same step
 /// is saved, at the latest before the next measurement: `Evaluate::every_steps` should be a multiple of

@@ -27,10 +27,11 @@ struct ProfilerOptions {
 };
 
 /// Writes when each rank of this process computed, pushed, waited and pulled, and when shards wrote cuts: a file for
-/// Chrome's chrome://tracing and for Perfetto, in their JSON format. TensorFlow's ProfilerHook writes a file per interval;
-/// this hook writes one per process, `DIRECTORY/trace-TASK.json`, also in parameter servers, and a process that is
-/// started again begins another file. A killed process leaves a file without its last bracket, which the viewers read
-/// too. The clocks of machines differ: `distrib trace merge` makes one file of several and aligns them at steps.
+/// Chrome's chrome://tracing and for Perfetto, in their JSON format. TensorFlow's ProfilerHook writes a file per
+/// interval; this hook writes one per process, `DIRECTORY/trace-TASK.json`, also in parameter servers, and a process
+/// that is started again begins another file. A killed process leaves a file without its last bracket, which the
+/// viewers read too. The clocks of machines differ: `distrib trace merge` makes one file of several and aligns them at
+/// steps.
 ///
 /// Errors: if the file cannot be made, throws `std::system_error` with its path. If it cannot be written, for example
 /// because the disk is full, tracing ends, which is reported to all hooks.

@@ -23,8 +23,8 @@ struct StepCounterOptions {
 };
 
 /// Writes the curve `global_step/sec` for TensorBoard, as TensorFlow's StepCounterHook: the first step of a run only
-/// starts the clock; then writes, each time when so many steps or seconds have passed, the steps per second since. If the
-/// disk is full, the points are dropped, which is reported to all hooks once.
+/// starts the clock; then writes, each time when so many steps or seconds have passed, the steps per second since. If
+/// the disk is full, the points are dropped, which is reported to all hooks once.
 class StepCounter {
  public:
   /// The tag of the curve.

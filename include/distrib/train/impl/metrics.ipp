@@ -3,6 +3,8 @@
 
 #include <distrib/train/metrics.hpp>
 
+#include <distrib/core/rounded.hpp>
+
 namespace distrib {
 inline namespace v0 {
 namespace detail {
@@ -23,7 +25,7 @@ DISTRIB_DECL void Metrics::merge(const Metrics& other) {
   if (other.examples != 0) {
     for (const auto& [name, mean] : other.means)
       if (double* const own = detail::find_named(means, name))
-        *own = (*own * before + mean * added) / static_cast<double>(examples);
+        *own = (detail::opaque(*own * before) + detail::opaque(mean * added)) / static_cast<double>(examples);
       else means.emplace_back(name, mean);
   }
   for (const auto& [name, area] : other.areas)

@@ -112,11 +112,14 @@ DISTRIB_DECL void TrainingPlan::check_initial_names() const {
 
 // Throws `train_errc::bad_embedding` if the rows of a table cannot come and go as it says.
 DISTRIB_DECL void TrainingPlan::check_rows(const TableInfo& table) {
-  const bool comes_and_goes = table.min_count != 1 || table.evict_after != 0;
-  if (table.min_count != 0 && (table.any_key() || !comes_and_goes)) return;
-  throw_error(train_errc::bad_embedding, "'" + table.name + "': rows " + std::to_string(table.rows) + ", min_count " +
-                                             std::to_string(table.min_count) + ", evict_after " +
-                                             std::to_string(table.evict_after));
+  if (table.has_good_options()) return;
+  std::string text = "'" + table.name + "': rows " + std::to_string(table.rows) + ", min_count " +
+                     std::to_string(table.min_count) + ", evict_after " + std::to_string(table.evict_after);
+  if (table.evict_in_turns) text += ", evict_in_turns";
+  if (table.max_rows != 0) text += ", max_rows " + std::to_string(table.max_rows);
+  if (table.half_life != 0) text += ", half_life " + std::to_string(table.half_life);
+  if (table.max_new_keys != 0) text += ", max_new_keys " + std::to_string(table.max_new_keys);
+  throw_error(train_errc::bad_embedding, text);
 }
 
 // Returns the whole job, except the interval of cuts and the digests of the model's own initial values.

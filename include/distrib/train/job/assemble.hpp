@@ -24,8 +24,8 @@ inline void assemble(std::span<const ShardLayout> layouts, std::span<const Share
       spread_received(layouts[shard], place, blocks[shard]->data(), values.data(place.variable));
 }
 
-/// Copies the rows that `asked` has asked for from the blocks of all shards into the tables of `values`, in the order of
-/// their numbers.
+/// Copies the rows that `asked` has asked for from the blocks of all shards into the tables of `values`, in the order
+/// of their numbers.
 inline void assemble_rows(const Job& job, const BatchKeys& asked, std::span<const SharedBuffer> blocks,
                           RuntimeValues& values) {
   for (std::size_t table = 0; table < job.tables.size(); ++table) {

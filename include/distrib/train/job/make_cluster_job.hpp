@@ -16,8 +16,9 @@ namespace distrib {
 inline namespace v0 {
 
 /// Makes the worker of this rank; `ClusterJob::next` connects it. `servers`: the address of each ps task, in the order
-/// of their numbers. `cuts`: sent to the servers with the job. The observers in `options` are replaced: all events go to
-/// `ClusterJobCallbacks::told`, and phases to `ClusterJobCallbacks::measured`. Throws as the constructor of `WorkerClient`.
+/// of their numbers. `cuts`: sent to the servers with the job. The observers in `options` are replaced: all events go
+/// to `ClusterJobCallbacks::told`, and phases to `ClusterJobCallbacks::measured`. Throws as the constructor of
+/// `WorkerClient`.
 [[nodiscard]] DISTRIB_DECL auto make_cluster_job(const Job& job, Rank rank, std::vector<Address> servers,
                                                  WorkerClientOptions options, CutSettings cuts,
                                                  ClusterJobCallbacks callbacks) -> std::unique_ptr<ClusterJob>;

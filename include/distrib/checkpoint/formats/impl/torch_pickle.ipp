@@ -201,8 +201,8 @@ class TorchUnpickler {
   std::vector<TorchTensor> tensors_;
 };
 
-// The operations that are known are those that PyTorch's own restricted reader knows (torch/_weights_only_unpickler.py),
-// less those that make objects.
+// The operations that are known are those that PyTorch's own restricted reader knows
+// (torch/_weights_only_unpickler.py), less those that make objects.
 DISTRIB_DECL auto TorchUnpickler::step(unsigned operation) -> bool {
   Group values;
   Value value;

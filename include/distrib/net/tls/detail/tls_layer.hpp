@@ -35,12 +35,12 @@ namespace detail {
 /// TLS 1.3 straight on a socket. OpenSSL reads from the socket, up to 64 KiB at once; what it writes is gathered and
 /// leaves in sends of about 32 KiB.
 ///
-/// Encrypted bytes cannot be taken back. If the socket does not accept all of them, the layer keeps them, and counts one
-/// byte less than it has taken; it skips that byte in the next `write`.
+/// Encrypted bytes cannot be taken back. If the socket does not accept all of them, the layer keeps them, and counts
+/// one byte less than it has taken; it skips that byte in the next `write`.
 ///
 /// A peer may send records without data, such as KeyUpdates, without end. One `read` takes at most 64 KiB more from the
-/// socket than its caller has space for, so that other connections of the thread are served. If the answers to them pile
-/// up, the connection fails.
+/// socket than its caller has space for, so that other connections of the thread are served. If the answers to them
+/// pile up, the connection fails.
 ///
 /// Memory: about 30 KiB in OpenSSL, while records are read 64 KiB more; what the socket did not accept, at most 64 KiB.
 class TlsLayer final : public SecureLayer {
@@ -222,7 +222,8 @@ class TlsLayer final : public SecureLayer {
     return count != 0 && !more_arrived_ && ::SSL_has_pending(ssl_.get()) != 1;
   }
 
-  /// Reads until `to` is full or nothing more has arrived. `before`: the number of bytes that this call has read before.
+  /// Reads until `to` is full or nothing more has arrived. `before`: the number of bytes that this call has read
+  /// before.
   auto read_into(std::span<std::byte> to, std::size_t before) -> std::size_t {
     std::size_t total = 0;
     while (total < to.size() && !is_drained(before + total)) {

@@ -213,9 +213,11 @@ DISTRIB_DECL void InitialSearch::take_keys_and_values(const TableInfo& table, co
   const auto dim = static_cast<std::int64_t>(table.dim);
   const StoredTensor* const keys = find(stored_name + "/keys");
   const StoredTensor* const values = find(stored_name + "/values");
-  if (keys == nullptr || values == nullptr)
-    return lacks_.push_back(
-        {{table.name, DType::float32, Shape{dim}}, stored_name, find_initial_name(job_.initial_names, table.name)});
+  if (keys == nullptr || values == nullptr) {
+    Wanted wanted{table.name, DType::float32, Shape{dim}};
+    const InitialName* const entry = find_initial_name(job_.initial_names, table.name);
+    return lacks_.push_back({std::move(wanted), stored_name, entry});
+  }
   const bool are_keys = keys->dtype == DType::uint64 || keys->dtype == DType::int64;
   if (!are_keys || keys->shape.rank() != 1) return differs(keys->name, described(*keys), "keys of 64 bits", table.name);
   StoredTensor rows = *values;

@@ -36,6 +36,10 @@ DISTRIB_DECL auto to_text(const Job& job) -> std::string {
     line("table", t.name + " keys " + keys + " dim " + std::to_string(t.dim) + " " + t.initializer.describe());
     if (t.min_count != 1) line("min_count", std::to_string(t.min_count));
     if (t.evict_after != 0) line("evict_after", std::to_string(t.evict_after));
+    if (t.evict_in_turns) line("evict_in_turns", "true");
+    if (t.max_rows != 0) line("max_rows", std::to_string(t.max_rows));
+    if (t.half_life != 0) line("half_life", std::to_string(t.half_life));
+    if (t.max_new_keys != 0) line("max_new_keys", std::to_string(t.max_new_keys));
     if (t.kept_as != FloatFormat::float32) line("kept_as", std::string{to_text(t.kept_as)});
   }
   for (const Part& part : job.parts)

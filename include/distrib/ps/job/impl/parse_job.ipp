@@ -93,6 +93,16 @@ DISTRIB_DECL void read_tables(JobLines& lines, Job& job, std::set<std::string_vi
       table->min_count = lines.take_number<std::uint32_t>("min_count", 2);
     if (table->any_key() && lines.next_is("evict_after"))
       table->evict_after = lines.take_number<std::uint64_t>("evict_after", 1);
+    if (table->evict_after != 0 && lines.next_is("evict_in_turns")) {
+      table->evict_in_turns = lines.take("evict_in_turns") == "true";
+      if (!table->evict_in_turns) lines.fail();
+    }
+    if (table->any_key() && lines.next_is("max_rows"))
+      table->max_rows = lines.take_number<std::uint64_t>("max_rows", 1, TableInfo::max_rows_limit);
+    if (table->max_rows != 0 && lines.next_is("half_life"))
+      table->half_life = lines.take_number<std::uint64_t>("half_life", 1);
+    if (table->max_rows != 0 && lines.next_is("max_new_keys"))
+      table->max_new_keys = lines.take_number<std::uint64_t>("max_new_keys", 1, TableInfo::max_rows_limit);
     table->kept_as = take_format(lines, "kept_as");
     job.tables.push_back(*std::move(table));
   }

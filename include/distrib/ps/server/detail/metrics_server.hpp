@@ -22,9 +22,9 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Serves a page over HTTP or, with a transport, HTTPS, on one executor: to at most 16 visitors at once, for at most 5 s
-/// each. Further visitors are disconnected. The content is asked for on the executor for each visitor, and never after
-/// the destructor. It may arrive later, on the executor too.
+/// Serves a page over HTTP or, with a transport, HTTPS, on one executor: to at most 16 visitors at once, for at most 5
+/// s each. Further visitors are disconnected. The content is asked for on the executor for each visitor, and never
+/// after the destructor. It may arrive later, on the executor too.
 ///
 /// Threads: one at a time, the executor's while that runs. Must not outlive the executor's context.
 class MetricsServer {

@@ -35,6 +35,7 @@ DISTRIB_DECL auto ShardMeter::describe(const ShardIdentity& identity, const std:
   status.shards = job->shards_per_task * job->replicas;
   status.consistency = job->consistency.describe();
   status.total_steps = job->total_steps;
+  status.arithmetic = job->arithmetic;
   if (core == nullptr) return status;
   status.open = true;
   describe_steps(*job, *core, status);

@@ -15,10 +15,12 @@
 #include <distrib/ps/store/detail/merged_gradients.hpp>
 #include <distrib/ps/store/detail/previous_rows.hpp>
 #include <distrib/ps/store/detail/row_packing.hpp>
+#include <distrib/ps/store/row_quota.hpp>
 #include <distrib/ps/store/table_copy.hpp>
 #include <distrib/ps/store/table_cut.hpp>
 #include <distrib/ps/store/table_digest.hpp>
 #include <distrib/ps/store/table_gradients.hpp>
+#include <distrib/sharding/virtual_shard.hpp>
 
 #include <algorithm>
 #include <cassert>
@@ -79,7 +81,8 @@ class ShardTable {
     if (any_) any_->uncount(merged_.keys(), before_);
   }
 
-  /// Updates the rows. Every 64th update also evicts the keys that no update has contained for long enough.
+  /// Updates the rows. Then evicts the keys that no update has contained for long enough, if it is time for that; and
+  /// those beyond the quotas.
   DISTRIB_DECL void update(std::uint64_t count, bool keep);
 
   /// Writes the weights of `keys` to `to`, `dim` floats for each key.
@@ -136,6 +139,23 @@ class ShardTable {
   [[nodiscard]] auto bytes() const noexcept -> std::size_t { return any_ ? any_->bytes() : numbered_->bytes(); }
 
  private:
+  // Number of keys of a virtual shard.
+  struct SizeOfShard {
+    std::uint64_t rows = 0;
+    std::uint64_t counted = 0;  // without a row
+  };
+  struct Quota {
+    RowQuota of_shard;
+    std::vector<SizeOfShard> sizes = std::vector<SizeOfShard>(num_virtual_shards);
+    std::vector<std::uint32_t> to_check;  // virtual shards that may have too many keys
+
+    // Takes note of the virtual shard if it has too many keys.
+    void check(std::uint32_t number) {
+      const SizeOfShard& size = sizes[number];
+      if (size.rows > of_shard.most || size.counted > of_shard.most_counted) to_check.push_back(number);
+    }
+  };
+
   struct ToCopy {
     std::uint64_t key;
     KeyUse use;
@@ -184,7 +204,7 @@ class ShardTable {
   // --- the copy: in the order of the key index, or of the numbers ---
 
   [[nodiscard]] auto position_in_copy(std::uint64_t key) const noexcept -> std::uint64_t {
-    return any_ ? EmbeddingTable::position_of(key) : key - share_.first();
+    return any_ ? any_->position_of(key) : key - share_.first();
   }
   [[nodiscard]] auto is_copied() const noexcept -> bool {
     return copy_position_ >= (any_ ? std::uint64_t{1} << 32 : numbered_->size());
@@ -198,6 +218,21 @@ class ShardTable {
   // True if merged key number i had a row before it was counted.
   [[nodiscard]] auto had_row(std::size_t i) const noexcept -> bool {
     return numbered_ || before_[i].frequency >= min_count();
+  }
+
+  // Counts the keys and rows that this update has made, and evicts those beyond the quotas.
+  DISTRIB_DECL void count_made();
+  DISTRIB_DECL void evict_unused(std::uint64_t count, bool keep);
+  DISTRIB_DECL void evict_beyond_quotas(bool keep);
+
+  // Called for each key before it is evicted.
+  void before_evicted(std::uint64_t key, KeyUse use, const float* row, bool keep) {
+    if (copy_ && is_to_be_copied(key)) copy_->add(key, use, row);
+    // if this very update has the key, its row of before the update is already kept
+    if (keep && row != nullptr && !std::ranges::binary_search(merged_.keys(), key)) previous_.add(key, weights_of(row));
+    if (!quota_) return;
+    SizeOfShard& size = quota_->sizes[virtual_shard(key)];
+    --(row != nullptr ? size.rows : size.counted);
   }
 
   // Lists the keys of the next segment, or range of numbers, that the copy does not have yet. Returns how many keys it
@@ -230,6 +265,7 @@ class ShardTable {
   RowPacking packing_;
   std::optional<EmbeddingTable> any_;  // one of `any_` and `numbered_` exists
   std::optional<DenseIdTable> numbered_;
+  std::optional<Quota> quota_;  // if the table has `max_rows`
   MergedGradients merged_;
   std::vector<float*> rows_;  // rows of the merged keys; null: counted less than `min_count` times
   // uses of the merged keys before they were counted

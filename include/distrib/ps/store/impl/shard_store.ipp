@@ -6,6 +6,7 @@
 #include <distrib/core/float_format.hpp>
 #include <distrib/ps/rows/row_layout.hpp>
 #include <distrib/ps/store/check_numerics.hpp>
+#include <distrib/ps/store/row_quota.hpp>
 
 #include <string>
 
@@ -71,12 +72,19 @@ DISTRIB_DECL auto table_budget(const Job& job, std::uint32_t shard, const JobUpd
   const ShardLayout layout{job, shard};
   const std::uint64_t dense = store_bytes(layout, updaters);
   std::uint64_t needed = dense;
+  std::string of_quotas;
   for (const TableShare& table : layout.tables()) {
-    const auto slots = static_cast<std::uint16_t>(updaters[table.updater()].slots().size());
-    needed += table.rows() * RowLayout{table.info().dim, slots, table.info().kept_as}.stride_bytes();
+    const TableInfo& info = table.info();
+    const RowLayout rows{info.dim, static_cast<std::uint16_t>(updaters[table.updater()].slots().size()), info.kept_as};
+    const std::uint64_t bytes = info.max_rows != 0 ? quota_bytes(table, rows) : table.rows() * rows.stride_bytes();
+    needed += bytes;
+    if (info.max_rows != 0)
+      of_quotas += "; table " + info.name + " needs " + std::to_string(bytes) + " for max_rows " +
+                   std::to_string(info.max_rows) + " and " + std::to_string(new_keys_of(info)) + " new keys";
   }
   if (needed <= memory_bytes) return memory_bytes - dense;
-  error = {ps_errc::too_large, std::to_string(needed) + " bytes needed, allowed are " + std::to_string(memory_bytes)};
+  error = {ps_errc::too_large,
+           std::to_string(needed) + " bytes needed, allowed are " + std::to_string(memory_bytes) + of_quotas};
   return 0;
 }
 

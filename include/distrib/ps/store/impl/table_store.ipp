@@ -4,6 +4,8 @@
 #include <distrib/ps/store/table_store.hpp>
 
 #include <distrib/core/error.hpp>
+#include <distrib/ps/rows/row_layout.hpp>
+#include <distrib/ps/store/row_quota.hpp>
 
 #include <utility>
 
@@ -12,11 +14,22 @@ inline namespace v0 {
 
 DISTRIB_DECL auto TableStore::operator=(TableStore&& other) noexcept -> TableStore& {
   tables_ = std::move(other.tables_);  // before the budget, to which the old tables give their memory back
+  without_quota_ = std::move(other.without_quota_);
   budget_ = std::move(other.budget_);
   row_mean_ = other.row_mean_;
   wire_format_ = other.wire_format_;
   keeps_previous_ = other.keeps_previous_;
   return *this;
+}
+
+DISTRIB_DECL auto TableStore::quotas_bytes(const ShardLayout& layout, const JobUpdaters& updaters) -> std::uint64_t {
+  std::uint64_t bytes = 0;
+  for (const TableShare& share : layout.tables()) {
+    if (share.info().max_rows == 0) continue;
+    const auto slots = static_cast<std::uint16_t>(updaters[share.updater()].slots().size());
+    bytes += quota_bytes(share, {share.info().dim, slots, share.info().kept_as});
+  }
+  return bytes;
 }
 
 DISTRIB_DECL void TableStore::apply(std::uint64_t count, std::span<const TableGradients* const> of_ranks,

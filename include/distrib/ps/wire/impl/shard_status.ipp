@@ -56,6 +56,7 @@ DISTRIB_DECL void ShardStatus::encode(WireWriter& head) const {
   head.message(26, [&](WireWriter& message) { pull_times.encode(message); });
   head.varint(27, stale);
   head.varint(28, no_values ? 1 : 0);
+  head.text(29, arithmetic);
 }
 
 DISTRIB_DECL auto ShardStatus::decode(ByteView head) -> bool {
@@ -93,6 +94,7 @@ DISTRIB_DECL auto ShardStatus::decode(ByteView head) -> bool {
       case wire_tag(26, WireType::bytes): good = pull_times.decode(reader.bytes()); break;
       case wire_tag(27, WireType::varint): stale = reader.uint64(); break;
       case wire_tag(28, WireType::varint): no_values = reader.boolean(); break;
+      case wire_tag(29, WireType::bytes): arithmetic = reader.text(); break;
     }
   return good && reader.ok();
 }

@@ -162,7 +162,11 @@ DISTRIB_DECL void WorkerNode::send_join(std::uint32_t shard, Instant now) {
   Link& link = links_[shard];
   if (link.core == nullptr) return;
   link.stream = 0;  // items of an older Join are out of date
-  JoinRequest request{rank_, job_hash_, {}, {}, arithmetic_, begun_ != 0};
+  JoinRequest request;
+  request.rank = rank_;
+  request.job_hash = job_hash_;
+  request.arithmetic = arithmetic_;
+  request.has_begun = begun_ != 0;
   if (link.text_sent) {
     request.job_text = job_text_;
     request.cuts = cuts_;

@@ -56,8 +56,8 @@ inline auto start_command(const std::string& command, int output, std::error_cod
 /// Runs `command` in a shell and returns what it writes to its standard output. If that is more than `most` bytes, or
 /// command and output do not end within `limit`, kills the command and all that it has started.
 ///
-/// Errors: `ec` is `std::errc::timed_out`, `file_too_large`, `io_error` (an exit code other than 0, or a signal), or why
-/// it cannot be started.
+/// Errors: `ec` is `std::errc::timed_out`, `file_too_large`, `io_error` (an exit code other than 0, or a signal), or
+/// why it cannot be started.
 inline auto command_output(const std::string& command, std::size_t most, std::chrono::milliseconds limit,
                            std::error_code& ec) -> std::string {
   using Clock = std::chrono::steady_clock;

@@ -76,7 +76,8 @@ class Profiler::File {
   // Opens the first of STEM.json, STEM.2.json, ... that does not exist.
   void open(const std::string& directory, const std::string& stem) {
     for (int number = 1; file_ == nullptr; ++number) {
-      path_ = detail::join_path(directory, stem + (number == 1 ? "" : "." + std::to_string(number)) + ".json");
+      const std::string numbered = number == 1 ? stem : stem + '.' + std::to_string(number);
+      path_ = detail::join_path(directory, numbered + ".json");
       file_ = std::fopen(path_.c_str(), "wbx");
       if (file_ == nullptr && (errno != EEXIST || number == 10'000))
         throw_error({errno, std::generic_category()}, path_);

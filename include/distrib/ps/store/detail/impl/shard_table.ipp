@@ -21,6 +21,12 @@ constexpr auto first_use_kept(std::uint64_t count, std::uint64_t evict_after) no
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(first, KeyUse::max_last_use));
 }
 
+// The half-life of counts in units of use: updates in steps of 64, at least one. 0: counts stay.
+constexpr auto half_life_units(std::uint64_t half_life) noexcept -> std::uint32_t {
+  if (half_life == 0) return 0;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(half_life / steps_per_use, 1, KeyUse::max_last_use + 1));
+}
+
 DISTRIB_DECL ShardTable::ShardTable(TableShare share, AnyUpdater updater, std::uint64_t seed, MemoryBudget& budget)
     : share_{std::move(share)},
       updater_{std::move(updater)},
@@ -42,7 +48,13 @@ DISTRIB_DECL void ShardTable::clear() {
   previous_.clear();
   copy_.reset();
   newest_use_ = 0;
-  if (!numbered_) any_.emplace(layout_, *budget_, EmbeddingTableOptions{share_.info().min_count});
+  if (numbered_) return;
+  const TableInfo& info = share_.info();
+  EmbeddingTableOptions options{.min_count = info.min_count};
+  options.half_life = half_life_units(info.half_life);
+  options.by_virtual_shard = info.max_rows != 0 || info.evict_in_turns;
+  any_.emplace(layout_, *budget_, options);
+  if (info.max_rows != 0) quota_ = Quota{.of_shard = row_quota(info), .to_check = {}};
 }
 
 DISTRIB_DECL void ShardTable::prepare(std::span<const TableGradients* const> of_ranks, std::size_t table, RowMean mean,
@@ -83,12 +95,48 @@ DISTRIB_DECL void ShardTable::update(std::uint64_t count, bool keep) {
   const std::size_t size = merged_.keys().size();
   for (std::size_t first = 0; first < size; first += chunk_rows())
     update_chunk(count, first, std::min(chunk_rows(), size - first), keep);
-  const std::uint64_t evict_after = share_.info().evict_after;
-  if (!any_ || evict_after == 0 || count % steps_per_use != 0) return;
-  any_->evict_unused_since(first_use_kept(count, evict_after), [&](std::uint64_t key, KeyUse use, const float* row) {
-    if (copy_ && is_to_be_copied(key)) copy_->add(key, use, row);
-    if (keep && row != nullptr) previous_.add(key, weights_of(row));
-  });
+  if (quota_) count_made();
+  if (share_.info().evict_after != 0) evict_unused(count, keep);
+  if (quota_) evict_beyond_quotas(keep);
+}
+
+DISTRIB_DECL void ShardTable::count_made() {
+  const std::span<const std::uint64_t> keys = merged_.keys();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const bool is_new = before_[i] == KeyUse{};
+    if (had_row(i) || (rows_[i] == nullptr && !is_new)) continue;
+    const std::uint32_t number = virtual_shard(keys[i]);
+    SizeOfShard& size = quota_->sizes[number];
+    if (rows_[i] == nullptr) ++size.counted;
+    else if (++size.rows, !is_new) --size.counted;
+    quota_->check(number);
+  }
+}
+
+DISTRIB_DECL void ShardTable::evict_unused(std::uint64_t count, bool keep) {
+  const std::uint32_t first = first_use_kept(count, share_.info().evict_after);
+  const auto before = [&](std::uint64_t key, KeyUse use, const float* row) { before_evicted(key, use, row, keep); };
+  std::size_t evicted = 0;
+  if (share_.info().evict_in_turns) {
+    for (auto v = static_cast<std::uint32_t>(count % steps_per_use); v < num_virtual_shards && first != 0;
+         v += steps_per_use)
+      evicted += any_->evict_unused_of(v, first, before);
+  } else if (count % steps_per_use == 0) {
+    evicted = any_->evict_unused_since(first, before);
+  }
+  if (evicted != 0) previous_.sort();
+}
+
+DISTRIB_DECL void ShardTable::evict_beyond_quotas(bool keep) {
+  if (quota_->to_check.empty()) return;
+  const auto before = [&](std::uint64_t key, KeyUse use, const float* row) { before_evicted(key, use, row, keep); };
+  const RowQuota& most = quota_->of_shard;
+  for (const std::uint32_t number : quota_->to_check) {
+    const SizeOfShard& size = quota_->sizes[number];
+    if (size.rows > most.most) any_->evict_beyond(number, true, most.left, before);
+    if (size.counted > most.most_counted) any_->evict_beyond(number, false, most.left_counted, before);
+  }
+  quota_->to_check.clear();
   previous_.sort();
 }
 
@@ -152,8 +200,12 @@ DISTRIB_DECL void ShardTable::load(const TableCut& cut) {
     for (std::size_t i = 0; i < size; ++i) {
       if (first + i < rows) packing_.pack(row + (first + i) * layout_.floats(), to[i]);
       else if (to[i] != nullptr) init(keys[first + i], to[i]);
+      if (!quota_) continue;
+      SizeOfShard& of = quota_->sizes[virtual_shard(keys[first + i])];
+      ++(to[i] != nullptr ? of.rows : of.counted);
     }
   }
+  for (std::uint32_t number = 0; quota_ && number < num_virtual_shards; ++number) quota_->check(number);
 }
 
 DISTRIB_DECL auto ShardTable::list_to_copy() -> std::size_t {

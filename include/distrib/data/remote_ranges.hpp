@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/data/piece_cache.hpp>
+#include <distrib/data/range_plan.hpp>
+#include <distrib/record/any_byte_source.hpp>
+#include <distrib/record/ranged_file.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+/// The remote files of a data set, and what all their ranges share.
+struct RemoteSet {
+  struct File {
+    RangedFile ranged;
+    std::string object;  ///< The name of its folder in the cache.
+  };
+  std::deque<File> files;  ///< Grows only; the elements stay where they are.
+  std::shared_ptr<PieceCache> cache;  ///< Null: nothing is kept.
+  std::atomic<bool> dropped = false;  ///< True: nobody needs the ranges any more.
+  std::atomic<std::uint64_t> held = 0;  ///< Bytes of ranges that are in memory, or asked for.
+};
+
+/// A range of a remote file. It is fetched once, by the thread that claims it first: a thread of the file's pool, or the
+/// reader that needs it. With a cache it is a piece of it, fetched only if the cache does not have it.
+///
+/// Threads: any.
+class RemoteRange {
+ public:
+  RemoteRange(std::shared_ptr<RemoteSet> set, const FileExtent& extent)
+      : set_{std::move(set)}, file_{&set_->files[extent.file]}, extent_{extent}, held_{extent.bytes} {
+    set_->held += held_;
+  }
+  RemoteRange(const RemoteRange&) = delete;
+  auto operator=(const RemoteRange&) -> RemoteRange& = delete;
+  ~RemoteRange() { set_->held -= held_; }
+
+  [[nodiscard]] auto extent() const noexcept -> const FileExtent& { return extent_; }
+
+  /// Fetches it, unless a thread has claimed it.
+  DISTRIB_DECL void make() noexcept;
+
+  /// Returns its bytes: fetches it, or waits for the thread that does. They are valid as long as this object. On failure
+  /// sets `error`. Throws what fetching it threw.
+  [[nodiscard]] DISTRIB_DECL auto bytes(Error& error) -> ByteView;
+
+  /// True if it was fetched, or could not be: `bytes` does not wait.
+  [[nodiscard]] auto done() const noexcept -> bool { return state_.load(std::memory_order_acquire) == State::done; }
+  /// True if it could not be fetched. Only if `done()`.
+  [[nodiscard]] auto failed() const noexcept -> bool { return error_ || thrown_; }
+  /// True if its bytes lie in the cache, and take no memory of this process. Only if `done()`.
+  [[nodiscard]] auto is_mapped() const noexcept -> bool { return piece_ != nullptr; }
+
+  /// Returns false at the first call, and true later.
+  auto was_asked() noexcept -> bool { return asked_.exchange(true); }
+
+  /// Sets what the next call returns; the first call returns false. For `RemoteReads`, under its lock.
+  auto was_kept(bool kept = true) noexcept -> bool { return kept_.exchange(kept); }
+  [[nodiscard]] auto is_kept() const noexcept -> bool { return kept_; }
+
+ private:
+  enum class State : int { wanted, begun, done };
+
+  DISTRIB_DECL void fetch();
+
+  std::shared_ptr<RemoteSet> set_;
+  const RemoteSet::File* file_;  // found by the thread that may add files, not by a thread of the pool
+  FileExtent extent_;
+  std::uint64_t held_;  // how much of `set_->held` is its own
+  std::atomic<State> state_ = State::wanted;
+  std::vector<std::byte> bytes_;
+  std::shared_ptr<const CachedPiece> piece_;
+  Error error_;
+  std::exception_ptr thrown_;
+  std::atomic<bool> asked_ = false;
+  std::atomic<bool> kept_ = false;
+};
+
+/// Returns a URL without what signs it for a while (X-Amz-..., X-Goog-...), which differs at each run. The rest of its
+/// query stays: it may be all that tells two files apart, and an ETag is unique for one URL only.
+[[nodiscard]] DISTRIB_DECL auto unsigned_url(std::string_view url) -> std::string;
+
+/// The ranges of some remote files that are in memory, in the cache, or asked for.
+///
+/// Threads: const access from any thread.
+class RemoteReads {
+ public:
+  /// `cache` may be null.
+  explicit RemoteReads(std::shared_ptr<PieceCache> cache) : set_{std::make_shared<RemoteSet>()} {
+    set_->cache = std::move(cache);
+  }
+  RemoteReads(const RemoteReads&) = delete;
+  auto operator=(const RemoteReads&) -> RemoteReads& = delete;
+  ~RemoteReads() { set_->dropped = true; }
+
+  /// Adds a file and returns its number. `name`: names it in the cache.
+  DISTRIB_DECL auto add(RangedFile file, const std::string& name) -> std::size_t;
+
+  [[nodiscard]] auto file(std::size_t number) const noexcept -> const RangedFile& { return set_->files[number].ranged; }
+  [[nodiscard]] auto cache() const noexcept -> const std::shared_ptr<PieceCache>& { return set_->cache; }
+  [[nodiscard]] auto object(std::size_t number) const noexcept -> const std::string& {
+    return set_->files[number].object;
+  }
+
+  /// Returns how many bytes of ranges are in memory or asked for, and how many may be.
+  [[nodiscard]] auto held_bytes() const noexcept -> std::uint64_t { return set_->held; }
+  [[nodiscard]] DISTRIB_DECL auto most_bytes() const noexcept -> std::uint64_t;
+
+  /// Returns the ranges that have the bytes of `wanted`, sorted by file and offset. With a cache: its pieces, which are
+  /// one behind the other where an extent goes beyond a piece. Without: as `RangePlan` cuts.
+  [[nodiscard]] DISTRIB_DECL auto ranges_of(std::span<const FileExtent> wanted) const
+      -> std::vector<std::shared_ptr<RemoteRange>>;
+
+  /// Returns piece `number` of a file. All who ask for the same piece while it is held get the same one.
+  [[nodiscard]] DISTRIB_DECL auto piece(std::size_t file, std::uint64_t number) const -> std::shared_ptr<RemoteRange>;
+
+  /// Lets a thread of the pool fetch a range, if there is a pool.
+  DISTRIB_DECL void want_ahead(const std::shared_ptr<RemoteRange>& range) const;
+
+  /// Keeps a piece that lies in the cache mapped, as long as there are not too many.
+  DISTRIB_DECL void keep_mapped(const std::shared_ptr<RemoteRange>& range) const;
+
+ private:
+  static constexpr std::size_t most_mapped = 16'384;  // the system allows 65,530 mappings
+
+  std::shared_ptr<RemoteSet> set_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unordered_map<std::uint64_t, std::weak_ptr<RemoteRange>>> pieces_;  // of each file
+  mutable std::deque<std::shared_ptr<RemoteRange>> mapped_;
+};
+
+/// The bytes of a remote file in order, a `ByteSource`; its ranges are fetched ahead.
+///
+/// Threads: one at a time. `reads` must outlive it.
+class RemoteBytes {
+ public:
+  /// `most_ahead`: most pieces that are fetched at once; `RangedFile::pieces_ahead` if that is less.
+  RemoteBytes(const RemoteReads& reads, std::size_t file, std::size_t most_ahead = static_cast<std::size_t>(-1))
+      : reads_{&reads}, file_{file}, most_ahead_{most_ahead} {}
+
+  [[nodiscard]] DISTRIB_DECL auto read(std::span<std::byte> to, Error& error) -> std::size_t;
+
+ private:
+  const RemoteReads* reads_;
+  std::size_t file_;
+  std::size_t most_ahead_;
+  std::uint64_t at_ = 0;  // offset of the next byte
+  std::uint64_t asked_ = 0;  // pieces that were asked for
+  std::deque<std::shared_ptr<RemoteRange>> ahead_;  // the first has the next byte
+};
+
+/// Calls `job(i)` for each `i` below `count`: on this thread, and on up to `helpers` threads that `post` lends, if it is
+/// not empty. Returns when all calls have ended, and throws the first exception of a call.
+DISTRIB_DECL void share_out(const std::function<void(std::function<void()>)>& post, std::size_t helpers,
+                            std::size_t count, const std::function<void(std::size_t)>& job);
+
+/// Finds the records of a remote file: returns where each begins, and where the last one ends. Takes the list from the
+/// cache if it has one; else from the index beside the file (`record/index_object.hpp`), which `open` opens; otherwise
+/// reads the file once and verifies it. Keeps the list in the cache. `most_ahead`: as for `RemoteBytes`.
+///
+/// Errors: sets `error` to `record_errc::compressed`, to another `record_errc` with file, record and offset, or to what
+/// reading reports.
+[[nodiscard]] DISTRIB_DECL auto index_remote(const RemoteReads& reads, std::size_t file, const std::string& name,
+                                             Error& error, const OpenRemote& open = {},
+                                             std::size_t most_ahead = static_cast<std::size_t>(-1))
+    -> std::vector<std::uint64_t>;
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/data/impl/remote_ranges.ipp>
+#endif

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/cut/object_cuts_core.hpp>
+
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/ps/job/error.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <system_error>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+inline constexpr std::uint64_t cut_end_bytes = 64 << 10;  // the table of most cuts fits
+
+DISTRIB_DECL auto order_of_starts(std::vector<CutKey> found, const CutBases& bases, bool synchronous)
+    -> std::vector<std::optional<CutKey>> {
+  std::vector<std::optional<CutKey>> order;
+  if (synchronous) {
+    std::sort(found.rbegin(), found.rend());
+    order.assign(found.begin(), found.end());
+    return order;
+  }
+  std::set<ObjectClaim> claims;
+  for (const CutKey& key : found) claims.insert(key.claim);
+  for (const auto& [claim, base] : bases) claims.insert(claim);
+  const auto is_older = [](const CutKey& a, const CutKey& b) {
+    return std::pair{a.step, a.number} < std::pair{b.step, b.number};
+  };
+  for (auto claim = claims.rbegin(); claim != claims.rend(); ++claim) {
+    std::vector<CutKey> own;
+    std::copy_if(found.begin(), found.end(), std::back_inserter(own),
+                 [&](const CutKey& key) { return key.claim == *claim; });
+    std::sort(own.begin(), own.end(), is_older);
+    order.insert(order.end(), own.rbegin(), own.rend());
+    const auto base = bases.find(*claim);
+    if (base == bases.end()) continue;
+    order.push_back(base->second);
+    break;
+  }
+  return order;
+}
+
+DISTRIB_DECL auto checkpoints_to_go(const std::vector<WholeCheckpoint>& whole, const Retention& retention)
+    -> CheckpointsToGo {
+  CheckpointsToGo go;
+  const std::size_t most = retention.with_at_least(2).max_to_keep;
+  const auto counts = [](const WholeCheckpoint& of) { return !of.preserved; };
+  auto count = static_cast<std::size_t>(std::count_if(whole.begin(), whole.end(), counts));
+  if (most == 0 || count <= most) return go;
+  const double interval = retention.keep_checkpoint_every_n_hours * 3600;
+  std::optional<double> last;  // when the last preserved one was written; without one, the oldest is the next
+  for (const WholeCheckpoint& of : whole)
+    if (of.preserved) last = static_cast<double>(of.modified_seconds);
+  for (const WholeCheckpoint& of : whole) {
+    if (of.preserved || count <= most) continue;
+    --count;
+    const auto time = static_cast<double>(of.modified_seconds);
+    if (interval > 0 && (!last || time - interval >= *last)) {
+      go.preserved.insert(of.step);
+      last = time;
+    } else {
+      go.removed.insert(of.step);
+    }
+  }
+  return go;
+}
+
+}  // namespace detail
+
+DISTRIB_DECL void ObjectCutsCore::take_result() {
+  Steps<bool> work = std::move(work_);
+  try {
+    work.result();
+  } catch (const std::system_error& error) {
+    done_.failure = error_of(error);
+  }
+}
+
+// --- work ---
+
+DISTRIB_DECL auto ObjectCutsCore::open_steps() -> Steps<bool> {
+  cuts_.clear();
+  behind_.clear();
+  dropped_ = 0;
+  std::vector<ObjectClaim> claims = co_await make_claim();
+  std::vector<CutKey> all = co_await list_cuts(names_.cuts());
+  std::vector<CutKey> own;
+  std::set<Step> wanted;
+  for (const CutKey& key : all) {
+    if (key.shards != options_.shards) continue;
+    if (key.shard == options_.shard) own.push_back(key);
+    if (is_wanted(key.step)) wanted.insert(key.step);
+  }
+  if (own.empty() &&
+      std::any_of(all.begin(), all.end(), [this](const CutKey& k) { return k.shards != options_.shards; }))
+    throw_error(ps_errc::job_mismatch, names_.cuts() + ": cuts of another number of shards");
+  if (!co_await choose_start(std::move(own))) co_return false;
+
+  // The process that wrote the last cut of a step may have died before it made the index.
+  for (auto step = std::next(wanted.begin(),
+                             static_cast<std::ptrdiff_t>(wanted.size() - std::min<std::size_t>(2, wanted.size())));
+       step != wanted.end(); ++step) {
+    Error error = co_await merge(*step);
+    if (error) done_.refused.push_back(std::move(error));
+  }
+  co_await abort_uploads();
+  co_await clear_claims(std::move(claims));
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::read_steps(Step step) -> Steps<bool> {
+  const auto cut = cuts_.find(step);
+  if (cut == cuts_.end())
+    throw_error(checkpoint_errc::no_such_checkpoint, names_.cuts_of(step) + ": the shard has no such cut");
+  const std::string key = names_.cut(cut->second);
+  std::optional<Bytes> object = co_await get(key, std::numeric_limits<std::uint64_t>::max());
+  if (!object) throw_error(checkpoint_errc::missing_data_file, key);
+  done_.object = std::move(*object);
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::save_steps(Step step, ObjectBytes object) -> Steps<bool> {
+  const CutKey key{step, options_.shard, options_.shards, claim_, ++number_};
+  ObjectAction write = ObjectAction::put(names_.cut(key), std::move(object));
+  co_await ask(std::move(write));
+  co_await check_claim();
+  cuts_[step] = key;
+  const bool last = step == options_.last_step;
+  if (!last) durable_ = step;
+  if (is_wanted(step)) {
+    const Error error = co_await merge(step);
+    if (last) throw_if(error);
+  }
+  if (last) durable_ = step;
+  co_await sweep(false);
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::drop_steps(Step step, bool unneeded) -> Steps<bool> {
+  const auto cut = cuts_.find(step);
+  if (!unneeded) dropped_ = std::max(dropped_, step);
+  if (cut == cuts_.end()) co_return true;
+  const CutKey key = cut->second;
+  cuts_.erase(cut);
+  if (unneeded && options_.replayable) {
+    behind_[step] = key;
+    co_return true;
+  }
+  if (is_wanted(step)) co_return true;  // the checkpoint has it, or waits for it: see `sweep`
+  if (unneeded) co_await check_claim();
+  co_await remove(names_.cut(key));
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::finish_steps() -> Steps<bool> {
+  co_await read_indexes();
+  if (!has_last_checkpoint()) co_return true;
+  co_await check_claim();
+  co_await sweep(true);
+  std::vector<ObjectClaim> claims = co_await list_claims();
+  co_await clear_claims(std::move(claims));
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::look_steps() -> Steps<bool> {
+  co_await check_claim();
+  co_return true;
+}
+
+// --- single requests ---
+
+DISTRIB_DECL auto ObjectCutsCore::ask(ObjectAction action) -> Steps<ObjectAnswer> {
+  while (true) {
+    detail::ObjectRequest request{action};
+    ObjectAnswer answer = co_await request;
+    if (answer.lost) continue;
+    if (answer.error && answer.error.code != failure::not_found) throw_if(answer.error);
+    co_return answer;
+  }
+}
+
+DISTRIB_DECL auto ObjectCutsCore::get(std::string key, std::uint64_t most_bytes) -> Steps<std::optional<Bytes>> {
+  ObjectAction action = ObjectAction::get(std::move(key), most_bytes);
+  ObjectAnswer answer = co_await ask(std::move(action));
+  if (answer.error) co_return std::nullopt;
+  co_return std::move(answer.bytes);
+}
+
+DISTRIB_DECL auto ObjectCutsCore::put(std::string key, Bytes bytes) -> Steps<bool> {
+  ObjectAction action = ObjectAction::put(std::move(key), std::make_shared<const Bytes>(std::move(bytes)));
+  const ObjectAnswer answer = co_await ask(std::move(action));
+  throw_if(answer.error);  // the bucket is gone
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::remove(std::string key) -> Steps<bool> {
+  ObjectAction action = ObjectAction::remove(std::move(key));
+  co_await ask(std::move(action));
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::list_claims() -> Steps<std::vector<ObjectClaim>> {
+  ObjectAction action = ObjectAction::list(names_.claims(options_.shard));
+  const ObjectAnswer answer = co_await ask(std::move(action));
+  throw_if(answer.error);
+  std::vector<ObjectClaim> claims;
+  for (const ObjectInfo& info : answer.objects)
+    if (const auto claim = names_.claim_of(info.key, options_.shard)) claims.push_back(*claim);
+  co_return claims;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::list_cuts(std::string prefix) -> Steps<std::vector<CutKey>> {
+  ObjectAction action = ObjectAction::list(std::move(prefix));
+  const ObjectAnswer answer = co_await ask(std::move(action));
+  throw_if(answer.error);
+  std::vector<CutKey> keys;
+  for (const ObjectInfo& info : answer.objects)
+    if (const auto key = names_.cut_of(info.key)) keys.push_back(*key);
+  co_return keys;
+}
+
+// --- claims and the start ---
+
+DISTRIB_DECL auto ObjectCutsCore::make_claim() -> Steps<std::vector<ObjectClaim>> {
+  std::vector<ObjectClaim> claims = co_await list_claims();
+  ObjectClaim largest;
+  for (const ObjectClaim& claim : claims) largest = std::max(largest, claim);
+  if (largest.epoch == std::numeric_limits<std::uint32_t>::max())
+    throw_error(checkpoint_errc::mismatch, names_.claim(options_.shard, largest) + ": no larger claim is possible");
+  if (largest.epoch != 0) {
+    const std::string key = names_.claim(options_.shard, largest);
+    std::optional<Bytes> owner = co_await get(key, most_claim_bytes);
+    if (owner) {
+      const std::optional<ClaimOwner> told = parse_claim(*owner);
+      ObjectAction question = ObjectAction::ask(key, std::make_shared<const Bytes>(std::move(*owner)));
+      const ObjectAnswer answer = co_await ask(std::move(question));
+      if (answer.alive)
+        throw_error(ps_errc::directory_in_use,
+                    key + (told ? ": " + told->task + " on " + told->host + ", process " + told->process : ""));
+    }
+  }
+  claim_ = {largest.epoch + 1, options_.nonce};
+  number_ = 0;
+  co_await put(names_.claim(options_.shard, claim_), encode_claim(options_.owner));
+  co_await check_claim();
+  co_return claims;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::check_claim() -> Steps<bool> {
+  const std::vector<ObjectClaim> claims = co_await list_claims();
+  for (const ObjectClaim& claim : claims)
+    if (claim > claim_)
+      throw_error(ps_errc::directory_in_use,
+                  names_.claim(options_.shard, claim) + ": another process has claimed the shard");
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::read_bases() -> Steps<detail::CutBases> {
+  ObjectAction action = ObjectAction::list(names_.bases(options_.shard));
+  const ObjectAnswer answer = co_await ask(std::move(action));
+  throw_if(answer.error);
+  detail::CutBases bases;
+  for (const ObjectInfo& info : answer.objects) {
+    const auto claim = names_.base_of(info.key, options_.shard);
+    if (!claim) continue;
+    const std::optional<Bytes> base = co_await get(info.key, most_claim_bytes);
+    if (!base) continue;
+    if (base->empty()) {
+      bases[*claim] = std::nullopt;
+    } else if (const auto key = names_.cut_of(as_text(*base))) {
+      bases[*claim] = *key;
+    } else {
+      throw_error(checkpoint_errc::corrupt_index, info.key + ": it names no cut");
+    }
+  }
+  co_return bases;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::choose_start(std::vector<CutKey> found) -> Steps<bool> {
+  detail::CutBases bases;
+  if (!options_.synchronous) bases = co_await read_bases();
+  const std::vector<std::optional<CutKey>> order =
+      detail::order_of_starts(std::move(found), bases, options_.synchronous);
+  bool initial = false;  // a process of the job began with the initial values, and has told nothing since
+  for (const std::optional<CutKey>& key : order) {
+    initial = !key;
+    if (initial) break;
+    if (cuts_.contains(key->step)) continue;  // of one step the cut of the largest claim
+    const std::string name = names_.cut(*key);
+    const std::optional<Bytes> object = co_await get(name, std::numeric_limits<std::uint64_t>::max());
+    if (!object) continue;
+    Error error;
+    Lineage lineage = check_(key->step, *object, error);
+    if (error) {
+      error.where = error.where.empty() ? name : name + ": " + error.where;
+      if (error.code != failure::corrupt) throw_if(error);
+      done_.refused.push_back(std::move(error));
+      continue;
+    }
+    cuts_[key->step] = *key;
+    done_.cuts.push_back({key->step, std::move(lineage)});
+    if (!options_.synchronous) break;
+  }
+  std::reverse(done_.cuts.begin(), done_.cuts.end());
+  if (cuts_.empty() && !initial && !done_.refused.empty()) co_return false;
+  if (cuts_.empty() && !initial && !order.empty())
+    throw_error(checkpoint_errc::missing_data_file, names_.cut(*order.front()) + ": it was listed, and is gone");
+  if (!options_.synchronous) {
+    const std::string text = cuts_.empty() ? "" : names_.cut(cuts_.begin()->second);
+    const ByteView bytes = as_bytes(text);
+    co_await put(names_.base(options_.shard, claim_), Bytes(bytes.begin(), bytes.end()));
+  }
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::clear_claims(std::vector<ObjectClaim> claims) -> Steps<bool> {
+  for (const ObjectClaim& claim : claims) {
+    if (claim >= claim_) continue;
+    co_await remove(names_.claim(options_.shard, claim));
+    if (!options_.synchronous) co_await remove(names_.base(options_.shard, claim));
+  }
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::abort_uploads() -> Steps<bool> {
+  ObjectAction action = ObjectAction::uploads(names_.cuts());
+  const ObjectAnswer answer = co_await ask(std::move(action));
+  for (const ObjectUpload& upload : answer.uploads) {
+    const auto key = names_.cut_of(upload.key);
+    if (!key || key->shard != options_.shard || key->claim >= claim_) continue;
+    ObjectAction end = ObjectAction::abort(upload);
+    co_await ask(std::move(end));
+  }
+  co_return true;
+}
+
+// --- checkpoints ---
+
+DISTRIB_DECL auto ObjectCutsCore::merge(Step step) -> Steps<Error> {
+  const std::vector<CutKey> there = co_await list_cuts(names_.cuts_of(step));
+  std::map<std::uint32_t, CutKey> newest;  // of each shard
+  for (const CutKey& key : there)
+    if (key.shards == options_.shards) newest[key.shard] = std::max(newest[key.shard], key);
+  if (newest.size() != options_.shards) co_return Error{};
+  std::vector<CheckpointCut> cuts;
+  std::vector<BundleIndex> parts;
+  Error error;
+  for (const auto& [shard, key] : newest) {
+    CheckpointCut cut;
+    std::optional<BundleIndex> part = co_await read_table(key, cut, error);
+    if (error || !part) co_return error;
+    cuts.push_back(cut);
+    parts.push_back(std::move(*part));
+  }
+  Bytes index = encode_checkpoint_index(cuts, parts, error);
+  if (error) {
+    error.where = names_.cuts_of(step) + ": " + error.where;
+    co_return error;
+  }
+  const std::string name = names_.checkpoint({step, checkpoint_hash(index)});
+  co_await put(name, std::move(index));
+  co_await settle();
+  co_return Error{};
+}
+
+DISTRIB_DECL auto ObjectCutsCore::read_table(CutKey key, CheckpointCut& cut, Error& error)
+    -> Steps<std::optional<BundleIndex>> {
+  const std::string name = names_.cut(key);
+  std::uint64_t wanted = detail::cut_end_bytes;
+  while (true) {
+    ObjectAction action = ObjectAction::get_end(name, wanted);
+    const ObjectAnswer answer = co_await ask(std::move(action));
+    if (answer.error || answer.objects.size() != 1) co_return std::nullopt;
+    const std::uint64_t bytes = answer.objects.front().bytes;
+    const CutTail tail = parse_cut_footer(answer.bytes, bytes, error);
+    const std::uint64_t needed = tail.table_bytes + CutTail::footer_bytes;
+    if (!error && needed > answer.bytes.size() && wanted < needed) {
+      wanted = needed;
+      continue;
+    }
+    cut = {key, bytes, tail.table_crc};
+    BundleIndex index;
+    if (!error) index = parse_cut_table(answer.bytes, tail, key.shard, key.shards, error);
+    if (error) error.where = name + ": " + error.where;
+    co_return index;
+  }
+}
+
+DISTRIB_DECL auto ObjectCutsCore::read_indexes() -> Steps<bool> {
+  ObjectAction action = ObjectAction::list(names_.checkpoints());
+  const ObjectAnswer answer = co_await ask(std::move(action));
+  throw_if(answer.error);
+  std::map<CheckpointKey, Index> known = std::exchange(indexes_, {});
+  for (const ObjectInfo& info : answer.objects) {
+    const auto key = names_.checkpoint_of(info.key);
+    if (!key) continue;
+    const auto at = known.find(*key);
+    if (at != known.end()) {
+      indexes_[*key] = std::move(at->second);
+      continue;
+    }
+    const std::optional<Bytes> object = co_await get(info.key, most_index_bytes);
+    if (!object) continue;
+    Error ignored;  // a damaged index names nothing
+    Index index{info, parse_checkpoint_index(*object, ignored)};
+    if (!index.cuts.empty() && index.cuts.front().key.step != key->step) index.cuts.clear();
+    indexes_[*key] = std::move(index);
+  }
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::has_last_checkpoint() const -> bool {
+  return std::any_of(indexes_.begin(), indexes_.end(), [this](const auto& index) {
+    return index.first.step == options_.last_step && !index.second.cuts.empty();
+  });
+}
+
+DISTRIB_DECL auto ObjectCutsCore::is_whole(const Index& index, const std::set<CutKey>& there) -> bool {
+  return !index.cuts.empty() && std::all_of(index.cuts.begin(), index.cuts.end(),
+                                            [&there](const CheckpointCut& cut) { return there.contains(cut.key); });
+}
+
+DISTRIB_DECL auto ObjectCutsCore::settle() -> Steps<bool> {
+  co_await read_indexes();
+  const std::vector<CutKey> listed = co_await list_cuts(names_.cuts());
+  const std::set<CutKey> there{listed.begin(), listed.end()};
+  std::set<Step> preserved;
+  if (options_.settings.retention.keep_checkpoint_every_n_hours > 0) {
+    ObjectAction action = ObjectAction::list(names_.all_preserved());
+    const ObjectAnswer answer = co_await ask(std::move(action));
+    for (const ObjectInfo& info : answer.objects)
+      if (const auto step = names_.preserved_of(info.key)) preserved.insert(*step);
+  }
+  std::vector<detail::WholeCheckpoint> whole;  // the map is sorted by step
+  for (const auto& [key, index] : indexes_)
+    if (is_whole(index, there) && (whole.empty() || whole.back().step != key.step))
+      whole.push_back({key.step, index.info.modified_seconds, preserved.contains(key.step)});
+  if (whole.empty()) co_return true;
+  const detail::CheckpointsToGo go = detail::checkpoints_to_go(whole, options_.settings.retention);
+  for (const Step step : go.preserved) co_await put(names_.preserved(step), {});
+  std::vector<CheckpointKey> gone;
+  for (const auto& [key, index] : indexes_)
+    if (go.removed.contains(key.step) || (key.step < whole.back().step && !is_whole(index, there))) gone.push_back(key);
+  for (const CheckpointKey& key : gone) {
+    co_await remove(names_.checkpoint(key));
+    indexes_.erase(key);
+  }
+  co_return true;
+}
+
+// --- removing ---
+
+DISTRIB_DECL auto ObjectCutsCore::may_go(const CutKey& key, bool last) const -> bool {
+  if (key.claim > claim_) return false;
+  const auto is_listed = [&key](const std::map<Step, CutKey>& cuts) {
+    const auto at = cuts.find(key.step);
+    return at != cuts.end() && at->second == key;
+  };
+  if (is_listed(cuts_)) return last && key.step != options_.last_step;
+  if (last) return true;
+  if (is_listed(behind_)) return key.step <= dropped_;
+  if (key.claim == claim_) return true;
+  const auto is_own = [this](const auto& cut) { return cut.second.claim == claim_; };
+  if (!options_.synchronous) return std::any_of(cuts_.begin(), cuts_.end(), is_own);
+  return key.step <= dropped_;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::sweep(bool last) -> Steps<bool> {
+  // An asynchronous shard drops no cuts: the two newest stay.
+  while (!options_.synchronous && cuts_.size() > 2) cuts_.erase(cuts_.begin());
+  const std::vector<CutKey> all = co_await list_cuts(names_.cuts());
+  std::vector<CutKey> old;
+  for (const CutKey& key : all)
+    if (key.shard == options_.shard && key.shards == options_.shards && may_go(key, last)) old.push_back(key);
+  if (old.empty()) co_return true;
+  co_await read_indexes();
+  std::set<CutKey> named;
+  Step newest = 0;
+  for (const auto& [key, index] : indexes_) {
+    for (const CheckpointCut& cut : index.cuts) named.insert(cut.key);
+    if (!index.cuts.empty()) newest = std::max(newest, key.step);
+  }
+  for (const CutKey& key : old) {
+    // A cut of a wanted step waits for those of the other shards, until a newer checkpoint is there.
+    if (named.contains(key) || (!last && is_wanted(key.step) && key.step >= newest)) continue;
+    co_await remove(names_.cut(key));
+    behind_.erase(key.step);
+  }
+  co_return true;
+}
+
+}  // namespace v0
+}  // namespace distrib

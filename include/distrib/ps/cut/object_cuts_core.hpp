@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/ps/cut/cut_object.hpp>
+#include <distrib/ps/cut/cut_object_names.hpp>
+#include <distrib/ps/cut/detail/object_steps.hpp>
+#include <distrib/ps/cut/object_action.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/lineage.hpp>
+#include <distrib/ps/job/step.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// What an `ObjectCutsCore` needs to know. A value.
+struct ObjectCutsOptions {
+  std::uint32_t shard = 0;
+  std::uint32_t shards = 1;
+  bool synchronous = true;
+  bool replayable = true;  ///< See `Job::replayable`.
+  Step last_step = 0;
+  CutSettings settings;  ///< `directory`: the beginning of all keys, without a bucket.
+  ClaimOwner owner;
+  std::uint64_t nonce = 0;  ///< Random; another one for each process.
+};
+
+/// A cut is durable: whatever happens, a later start finds it or a newer one. So workers may be told.
+struct CutDurable {
+  Step step = 0;
+};
+
+/// A piece of work of an `ObjectCutsCore` is over: as `CutWork` has it. A value.
+struct ObjectCutsDone {
+  Error failure = {};  ///< Why it could not be done; no error: it is done.
+  std::vector<DurableCut> cuts = {};  ///< For open: the good cuts, steps ascending.
+  std::vector<Error> refused = {};  ///< For open: why others cannot be used.
+  std::vector<std::byte> object = {};  ///< For read.
+};
+
+namespace detail {
+
+/// What the processes of a shard began with: a cut, or the initial values.
+using CutBases = std::map<ObjectClaim, std::optional<CutKey>>;
+
+/// Returns the cuts from which a shard may continue, the best first; the initial values are no key. A synchronous shard
+/// continues from the newest step, because the values of a step are always the same. An asynchronous shard continues
+/// from the newest cut of the largest claim that has a cut or a base, or else from what that process began with: only
+/// there is all that workers were told.
+[[nodiscard]] DISTRIB_DECL auto order_of_starts(std::vector<CutKey> found, const CutBases& bases, bool synchronous)
+    -> std::vector<std::optional<CutKey>>;
+
+/// A checkpoint that is whole, and when its index was written.
+struct WholeCheckpoint {
+  Step step = 0;
+  std::int64_t modified_seconds = 0;
+  bool preserved = false;
+};
+
+/// What happens to checkpoints beyond `max_to_keep`.
+struct CheckpointsToGo {
+  std::set<Step> removed;
+  std::set<Step> preserved;  ///< From now on.
+};
+/// Decides about checkpoints beyond `max_to_keep`. `whole`: one a step, steps ascending. The two newest always stay.
+[[nodiscard]] DISTRIB_DECL auto checkpoints_to_go(const std::vector<WholeCheckpoint>& whole, const Retention& retention)
+    -> CheckpointsToGo;
+
+}  // namespace detail
+
+/// Decides what one shard writes to and removes from an object store, so that cuts survive whatever happens, also if
+/// two processes take themselves for the shard, requests are performed late, and their answers are lost. Needs no
+/// rename, no lock, no clock and no condition: only a store whose reads and lists see what was written before. The page
+/// docs/design/object_cuts.md has the rules and why they suffice.
+///
+/// - Each object is written once, under a name of its own. A cut is one object.
+/// - A process begins with a claim, larger than all claims it finds. It reads cuts after that only.
+/// - A cut is durable (`CutDurable`) when a list of the claims, made after the cut was written, shows no larger claim.
+///   Otherwise the process has been followed, and must end: `ps_errc::directory_in_use`.
+/// - The index that names a cut of each shard is the checkpoint. A process that finds all cuts of a wanted step writes
+///   it. The last step is durable after its index only.
+/// - What is removed is justified by newer cuts that are durable.
+///
+/// Its events are pieces of work, one at a time, and the answers of the store. Its actions are calls `out(action)`:
+/// `ObjectAction`, at most one at a time, whose answer the shell passes to `answered`;
+/// `CutDurable`; and `ObjectCutsDone`, the last action of each piece of work. No clock, no I/O, no thread.
+///
+/// An answer that is lost makes it ask again for the same; when to give up is up to the shell, which then answers with
+/// an error. After a failed `open` only `open` may be called.
+///
+/// Cuts of another number of shards are not read yet: `open` fails with `ps_errc::job_mismatch` if there are only such.
+///
+/// Threads: one at a time.
+class ObjectCutsCore {
+ public:
+  /// Reads the object of a cut: returns its lineage. `failure::corrupt` passes over the cut; another error ends `open`.
+  using Check = std::function<Lineage(Step step, ByteView object, Error& error)>;
+
+  ObjectCutsCore(ObjectCutsOptions options, Check check)
+      : options_{std::move(options)}, check_{std::move(check)}, names_{options_.settings.directory} {}
+  ObjectCutsCore(const ObjectCutsCore&) = delete;
+  auto operator=(const ObjectCutsCore&) -> ObjectCutsCore& = delete;
+
+  // --- work ---
+
+  /// Claims the shard and finds its cuts: see `CutStore::list`. Finishes what a killed process left half done.
+  void open(auto& out) { begin(open_steps(), out); }
+  /// Reads the object of the cut of `step`, which is one that `open` or `save` told.
+  void read(Step step, auto& out) { begin(read_steps(step), out); }
+  /// Makes a cut durable. `object`: as `encode_cut_object` returns it.
+  void save(Step step, ObjectBytes object, auto& out) { begin(save_steps(step, std::move(object)), out); }
+  /// The protocol needs neither the cut of `step` nor any older one. `unneeded`: see `DropCut`; a job that is
+  /// replayable keeps such a cut until newer ones justify its removal, because another process may have begun with it.
+  void drop(Step step, bool unneeded, auto& out) { begin(drop_steps(step, unneeded), out); }
+  /// The job is done: removes the cuts that no checkpoint has, if the checkpoint of the last step is there.
+  void finish(auto& out) { begin(finish_steps(), out); }
+  /// Looks whether there is a larger claim; then it fails as `save` does. For a shard that has saved nothing for a
+  /// while.
+  void look(auto& out) { begin(look_steps(), out); }
+
+  /// Takes the answer of the last `ObjectAction`.
+  void answered(ObjectAnswer answer, auto& out) {
+    dialogue_.answer = std::move(answer);
+    go_on(out);
+  }
+
+  /// True until `ObjectCutsDone`.
+  [[nodiscard]] auto busy() const noexcept -> bool { return !dialogue_.calls.empty(); }
+  [[nodiscard]] auto claim() const noexcept -> const ObjectClaim& { return claim_; }
+  /// The cuts that may be read, by step.
+  [[nodiscard]] auto cuts() const noexcept -> const std::map<Step, CutKey>& { return cuts_; }
+
+ private:
+  template <class T> using Steps = detail::ObjectSteps<T>;
+  using Bytes = std::vector<std::byte>;
+  struct Index {
+    ObjectInfo info;
+    std::vector<CheckpointCut> cuts;  // empty: damaged
+  };
+
+  void begin(Steps<bool> work, auto& out) {
+    work_ = std::move(work);
+    done_ = {};
+    work_.start(dialogue_);
+    go_on(out);
+  }
+  void go_on(auto& out) {
+    dialogue_.run();
+    if (durable_) out(CutDurable{*std::exchange(durable_, std::nullopt)});
+    if (dialogue_.asked) return out(*std::exchange(dialogue_.asked, std::nullopt));
+    take_result();
+    out(std::exchange(done_, {}));
+  }
+  DISTRIB_DECL void take_result();
+
+  DISTRIB_DECL auto open_steps() -> Steps<bool>;
+  DISTRIB_DECL auto read_steps(Step step) -> Steps<bool>;
+  DISTRIB_DECL auto save_steps(Step step, ObjectBytes object) -> Steps<bool>;
+  DISTRIB_DECL auto drop_steps(Step step, bool unneeded) -> Steps<bool>;
+  DISTRIB_DECL auto finish_steps() -> Steps<bool>;
+  DISTRIB_DECL auto look_steps() -> Steps<bool>;
+
+  // --- single requests, again and again until they are answered ---
+
+  DISTRIB_DECL auto ask(ObjectAction action) -> Steps<ObjectAnswer>;
+  DISTRIB_DECL auto get(std::string key, std::uint64_t most_bytes) -> Steps<std::optional<Bytes>>;
+  DISTRIB_DECL auto put(std::string key, Bytes bytes) -> Steps<bool>;
+  DISTRIB_DECL auto remove(std::string key) -> Steps<bool>;
+  DISTRIB_DECL auto list_claims() -> Steps<std::vector<ObjectClaim>>;
+  DISTRIB_DECL auto list_cuts(std::string prefix) -> Steps<std::vector<CutKey>>;
+
+  // --- parts of the work ---
+
+  /// Writes a claim that is larger than all others. Returns the others.
+  DISTRIB_DECL auto make_claim() -> Steps<std::vector<ObjectClaim>>;
+  /// Throws if there is a larger claim.
+  DISTRIB_DECL auto check_claim() -> Steps<bool>;
+  DISTRIB_DECL auto read_bases() -> Steps<detail::CutBases>;
+  /// Chooses and reads what the shard begins with. Returns false if there are only cuts that cannot be used.
+  DISTRIB_DECL auto choose_start(std::vector<CutKey> found) -> Steps<bool>;
+  /// Removes what processes with smaller claims have left.
+  DISTRIB_DECL auto clear_claims(std::vector<ObjectClaim> claims) -> Steps<bool>;
+  DISTRIB_DECL auto abort_uploads() -> Steps<bool>;
+
+  /// Makes the checkpoint of `step` if the cuts of all shards are there; then lets older ones go. Returns why it
+  /// cannot.
+  DISTRIB_DECL auto merge(Step step) -> Steps<Error>;
+  DISTRIB_DECL auto read_table(CutKey key, CheckpointCut& cut, Error& error) -> Steps<std::optional<BundleIndex>>;
+  /// Removes checkpoints beyond `max_to_keep`, and indexes that name what is gone.
+  DISTRIB_DECL auto settle() -> Steps<bool>;
+  /// Returns the indexes that are there and can be read.
+  DISTRIB_DECL auto read_indexes() -> Steps<bool>;
+  /// Removes cuts of this shard that nothing needs. `last`: the job is done.
+  DISTRIB_DECL auto sweep(bool last) -> Steps<bool>;
+
+  [[nodiscard]] auto is_wanted(Step step) const -> bool { return options_.settings.is_users(step, options_.last_step); }
+  [[nodiscard]] DISTRIB_DECL auto may_go(const CutKey& key, bool last) const -> bool;
+  [[nodiscard]] DISTRIB_DECL auto has_last_checkpoint() const -> bool;
+  [[nodiscard]] DISTRIB_DECL static auto is_whole(const Index& index, const std::set<CutKey>& there) -> bool;
+
+  ObjectCutsOptions options_;
+  Check check_;
+  CutObjectNames names_;
+  ObjectClaim claim_;
+  std::uint32_t number_ = 0;  // of own cuts
+  std::map<Step, CutKey> cuts_;
+  std::map<Step, CutKey> behind_;  // behind which a Restore went back; still there
+  Step dropped_ = 0;  // up to here the protocol needs no cut
+
+  std::map<CheckpointKey, Index> indexes_;  // as they were listed last; what one says never changes
+
+  std::optional<Step> durable_;
+  ObjectCutsDone done_;
+  detail::ObjectDialogue dialogue_;
+  Steps<bool> work_;  // destroyed before what it uses
+};
+
+}  // namespace v0
+}  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/cut/impl/object_cuts_core.ipp>
+#endif

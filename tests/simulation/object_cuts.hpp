@@ -1,0 +1,632 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/bundle_writer.hpp>
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/philox.hpp>
+#include <distrib/ps/cut/cut_object.hpp>
+#include <distrib/ps/cut/cut_object_names.hpp>
+#include <distrib/ps/cut/object_cuts_core.hpp>
+#include <distrib/sim/bucket.hpp>
+#include <distrib/sim/dice.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// Random runs of `ObjectCutsCore`: the shards of a job, with up to two and more processes each, that save cuts in one
+/// `sim::Bucket`. Processes are killed, frozen and started beside others; workers die. As cuts see it, training is a
+/// chain of states: a synchronous shard has one of each step, an asynchronous shard gets another one by each
+/// contribution.
+namespace simulation::objects {
+
+using distrib::CheckpointCut;
+using distrib::CutKey;
+using distrib::ObjectAction;
+using distrib::ObjectAnswer;
+using distrib::Step;
+
+/// A state of a shard.
+struct Node {
+  std::uint64_t id = 0;
+  Step step = 0;
+  std::vector<Step> applied;  ///< Of each worker.
+  const Node* parent = nullptr;
+
+  [[nodiscard]] auto descends(const Node& from) const -> bool {
+    const Node* at = this;
+    while (at != nullptr && at->step > from.step) at = at->parent;
+    return at == &from;
+  }
+};
+
+struct Wrong {
+  std::string what;
+};
+
+class Run;
+
+/// A process of a shard, between the core and the store. What it does to actions and answers is the planted mistake;
+/// this class makes none.
+class Process {
+ public:
+  Process(Run& run, std::uint32_t shard);
+  Process(const Process&) = delete;
+  auto operator=(const Process&) -> Process& = delete;
+  virtual ~Process() = default;
+
+  void start();
+  void work();  ///< Its turn: training, or the next piece of work.
+  void take(ObjectAnswer answer);  ///< An answer, or none: then it says `lost`.
+
+  [[nodiscard]] auto waits() const -> bool { return request == 0 && !inbox; }
+
+  Run& run;
+  std::uint32_t shard;
+  bool alive = true, started = false, done = false, finished = false;
+  std::uint64_t frozen_until = 0;
+  distrib::sim::Bucket::Request request = 0;
+  std::optional<ObjectAnswer> inbox;
+  const Node* state = nullptr;
+  std::optional<distrib::ObjectCutsCore> core;
+
+ protected:
+  virtual void happens(ObjectAction action) { forward(std::move(action)); }
+  virtual void comes(ObjectAnswer answer) { pass(std::move(answer)); }
+
+  void forward(ObjectAction action);  ///< To the store, for the core.
+  void pass(ObjectAnswer answer);  ///< To the core.
+  void reply(ObjectAnswer answer) { inbox = std::move(answer); }  ///< To the core, without the store.
+  /// To the store; what it answers is for `then`.
+  void ask(ObjectAction action, std::function<void(ObjectAnswer)> then);
+  /// Removes objects one by one, then calls `then`.
+  void remove_all(std::vector<std::string> keys, std::function<void()> then);
+
+  [[nodiscard]] auto cut_of(const ObjectAction& action) const -> std::optional<CutKey>;
+  [[nodiscard]] auto is_put_of_cut(const ObjectAction& action) const -> bool {
+    return action.kind == ObjectAction::Kind::put && cut_of(action);
+  }
+  [[nodiscard]] auto is_list_of_claims(const ObjectAction& action) const -> bool;
+
+  const Node* saving_ = nullptr;
+
+ private:
+  enum class At { opening, reading, running, saving, dropping, looking, restoring, finishing };
+  struct Out;
+  void perform(auto begin);
+  void over(distrib::ObjectCutsDone done);
+  void die() { alive = false; }
+
+  At at_ = At::opening;
+  std::optional<ObjectAction> next_;
+  std::optional<distrib::ObjectCutsDone> result_;
+  ObjectAction repeated_;  // for `then_`
+  std::function<void(ObjectAnswer)> then_;
+};
+
+using Make = std::unique_ptr<Process> (*)(Run& run, std::uint32_t shard);
+
+/// What is planted: a kind of process, and whether lists are late.
+struct Mistake {
+  const char* name;
+  Make make;
+  bool late_lists = false;
+  std::uint64_t most = 1000;  ///< It is found by a seed below.
+  bool asynchronous = false;  ///< All runs are of asynchronous jobs.
+};
+
+inline auto honest(Run& run, std::uint32_t shard) -> std::unique_ptr<Process> {
+  return std::make_unique<Process>(run, shard);
+}
+
+/// One run of a seed.
+class Run {
+ public:
+  explicit Run(std::uint64_t seed, Make make = honest, bool late_lists = false, bool asynchronous = false)
+      : dice{seed}, make_{make} {
+    is_async = dice.percent(50) || asynchronous;
+    shards = static_cast<std::uint32_t>(dice.between(1, 3));
+    workers = dice.between(1, 3);
+    interval = dice.between(1, 3);
+    last = is_async ? workers * dice.between(2, 6) : dice.between(4, 14);
+    every = dice.between(1, 3) * interval;
+    const bool in_parts = dice.percent(40);
+    const bool late = late_lists && dice.percent(50);
+    const unsigned lost = dice.pick({0U, 2U, 10U, 25U});
+    bucket.emplace(dice, distrib::sim::BucketFaults{.slow_percent = dice.pick({0U, 2U, 10U, 30U}),
+                                                    .lost_percent = lost,
+                                                    .in_parts = in_parts,
+                                                    .late_lists = late});
+    for (std::uint64_t& count : faults_) count = dice.pick<std::uint64_t>({0, 1, 2, 4, 8});
+    faults_[3] /= 2;
+    for (std::uint32_t q = 0; q < shards; ++q) {
+      initial.push_back(make_node(0, std::vector<Step>(workers), nullptr));
+      told.push_back(initial.back());
+      told_steps.push_back({0});
+      nodes_[{q, 0}] = initial.back();
+    }
+    buffers_from.assign(workers, 0);
+  }
+
+  /// Returns what was wrong; empty: nothing.
+  auto go() -> std::string {
+    try {
+      return run_all();
+    } catch (const Wrong& wrong) {
+      return wrong.what;
+    }
+  }
+
+  // --- what processes ask ---
+
+  [[nodiscard]] auto is_wanted(Step step) const -> bool { return step == last || (!is_async && step % every == 0); }
+  [[nodiscard]] auto is_due(Step step) const -> bool { return step % interval == 0 || step == last; }
+
+  /// The object of a cut: a slice of one variable.
+  auto object_of(std::uint32_t shard, const Node& node) -> distrib::ObjectBytes {
+    std::array<std::uint64_t, 1> value{node.id};
+    std::array<std::uint64_t, 1> step{node.step};
+    distrib::BundlePart part;
+    const distrib::Shape all{static_cast<std::int64_t>(shards)};
+    part.tensors.push_back({"v", distrib::DType::int64, all,
+                            distrib::Slice{distrib::Shape{static_cast<std::int64_t>(shard)}, distrib::Shape{1}},
+                            std::as_bytes(std::span{value})});
+    part.tensors.push_back({"global_step", distrib::DType::int64, distrib::Shape{},
+                            distrib::Slice::whole(distrib::Shape{}), std::as_bytes(std::span{step})});
+    distrib::Error error;
+    auto object = distrib::encode_cut_object(part, shard, shards, error);
+    distrib::throw_if(error);
+    return std::make_shared<const std::vector<std::byte>>(std::move(object));
+  }
+  [[nodiscard]] auto node_of(distrib::ByteView object) const -> const Node* {
+    const auto id = distrib::load_le<std::uint64_t>(object.data());  // "v" is the first tensor
+    return id < all_.size() ? all_[id].get() : nullptr;
+  }
+
+  /// Goes on by one step; returns false if it must wait.
+  auto advance(Process& process, std::optional<Step>& restore) -> bool {
+    const Node& now = *process.state;
+    if (now.step >= last) return false;
+    if (is_async) {
+      const Step share = last / workers;
+      std::vector<std::size_t> open;
+      for (std::size_t r = 0; r < workers; ++r)
+        if (now.applied[r] < share) open.push_back(r);
+      if (open.empty()) return false;
+      const std::size_t rank = open[dice.below(open.size())];
+      if (now.applied[rank] + 1 <= buffers_from[rank]) return cannot_serve(process);
+      std::vector<Step> applied = now.applied;
+      ++applied[rank];
+      process.state = make_node(now.step + 1, std::move(applied), &now);
+      return true;
+    }
+    Step everybody = last;
+    for (std::uint32_t q = 0; q < shards; ++q) {
+      Step most = 0;
+      for (const Process* other : live())
+        if (other->started && other->shard == q) most = std::max(most, other->state->step);
+      everybody = std::min(everybody, most);
+    }
+    clock_ = std::max(clock_, everybody);
+    if (now.step > clock_) return false;  // the next step needs the values of all shards
+    const Step common = buffers_from.front();
+    if (now.step + 1 <= common) {  // what this step needs was let go: a worker sends the shard to the common cut
+      if (!process.core->cuts().contains(common)) return cannot_serve(process);
+      clock_ = std::max(clock_, common);
+      restore = common;
+      return true;
+    }
+    process.state = node_at(process.shard, now.step + 1, &now);
+    return true;
+  }
+
+  auto node_at(std::uint32_t shard, Step step, const Node* parent) -> const Node* {
+    const Node*& node = nodes_[{shard, step}];
+    if (node == nullptr) node = make_node(step, parent->applied, parent);
+    return node;
+  }
+
+  /// Workers hear that a cut is durable, and let go of what all shards have.
+  void tell(const Process& process, const Node& node) {
+    const std::uint32_t q = process.shard;
+    if (is_async) {
+      if (told[q]->descends(node)) return;  // told late; a larger claim has told more since
+      if (!node.descends(*told[q])) throw Wrong{"a told cut is not of the history told before"};
+      told[q] = &node;
+      for (std::size_t r = 0; r < workers; ++r) {
+        buffers_from[r] = told[0]->applied[r];
+        for (const Node* of : told) buffers_from[r] = std::min(buffers_from[r], of->applied[r]);
+      }
+    } else {
+      told_steps[q].insert(node.step);
+      if (node.step > told[q]->step) told[q] = &node;
+      buffers_from.assign(workers, common_told());
+    }
+    const auto ended = [this](const Node* of) { return of->step == last; };
+    if (node.step == last && complete() < last && std::all_of(told.begin(), told.end(), ended))
+      throw Wrong{"the last step is told, and its checkpoint is not there"};
+  }
+
+  /// A process joins: it tells which cuts it has.
+  void joined(const Process& process) {
+    const std::uint32_t q = process.shard;
+    if (is_followed(process)) return;  // it will tell nothing
+    if (is_async ? !process.state->descends(*told[q]) : process.state->step < told[q]->step)
+      throw Wrong{"what was told durable is not found"};
+    told[q] = process.state;
+    if (is_async) return;
+    for (const auto& [step, key] : process.core->cuts()) told_steps[q].insert(step);
+  }
+
+  /// The common cut as a shard knows it: what it hears is true, and may be old.
+  [[nodiscard]] auto known_common() -> Step { return !is_async && dice.percent(70) ? common_told() : 0; }
+
+  [[nodiscard]] auto is_followed(const Process& process) const -> bool {
+    const std::string prefix = names.claims(process.shard);
+    const auto& objects = bucket->objects();
+    for (auto at = objects.lower_bound(prefix); at != objects.end() && at->first.starts_with(prefix); ++at) {
+      const auto claim = names.claim_of(at->first, process.shard);
+      if (claim && *claim > process.core->claim()) return true;
+    }
+    return false;
+  }
+  auto cannot_serve(const Process& process) -> bool {  // a process that was followed may lag behind; it stands still
+    if (is_followed(process)) return false;
+    throw Wrong{"a contribution that was let go is needed"};
+  }
+  [[nodiscard]] auto all_done() const -> bool {
+    return std::all_of(processes_.begin(), processes_.end(), [](const auto& process) { return process->done; });
+  }
+
+  /// The newest step whose checkpoint is whole.
+  auto complete() -> Step {
+    Step best = 0;
+    const auto& objects = bucket->objects();
+    const std::string prefix = names.checkpoints();
+    for (auto at = objects.lower_bound(prefix); at != objects.end() && at->first.starts_with(prefix); ++at)
+      if (is_whole(cuts_in(*at))) best = std::max(best, names.checkpoint_of(at->first)->step);
+    return best;
+  }
+
+  distrib::sim::Dice dice;
+  distrib::CutObjectNames names{"run"};
+  std::optional<distrib::sim::Bucket> bucket;
+  bool is_async = false;
+  std::uint32_t shards = 1;
+  std::uint64_t workers = 1;
+  Step interval = 1, last = 1, every = 1;
+  std::vector<const Node*> initial;
+  std::vector<const Node*> told;
+  std::vector<std::set<Step>> told_steps;
+  std::vector<Step> buffers_from;  // of each worker: what it keeps begins after
+
+ private:
+  using Object = std::pair<const std::string, distrib::ObjectBytes>;
+
+  auto make_node(Step step, std::vector<Step> applied, const Node* parent) -> const Node* {
+    all_.push_back(std::make_unique<Node>(Node{all_.size(), step, std::move(applied), parent}));
+    return all_.back().get();
+  }
+
+  [[nodiscard]] auto common_told() const -> Step {
+    for (auto step = told_steps.front().rbegin();; ++step)
+      if (std::all_of(told_steps.begin(), told_steps.end(), [&](const auto& of) { return of.contains(*step); }))
+        return *step;
+  }
+
+  [[nodiscard]] auto live() const -> std::vector<Process*> {
+    std::vector<Process*> list;
+    for (const auto& process : processes_)
+      if (process->alive) list.push_back(process.get());
+    for (const auto& process : extra_)
+      if (process->alive) list.push_back(process.get());
+    return list;
+  }
+
+  auto cuts_in(const Object& index) -> const std::vector<CheckpointCut>& {
+    const auto [at, first] = indexes_.try_emplace(index.first);
+    distrib::Error error;
+    if (first) at->second = distrib::parse_checkpoint_index(*index.second, error);
+    return at->second;
+  }
+  [[nodiscard]] auto is_whole(const std::vector<CheckpointCut>& cuts) const -> bool {
+    const auto is_there = [this](const CheckpointCut& cut) { return bucket->objects().contains(names.cut(cut.key)); };
+    return !cuts.empty() && std::all_of(cuts.begin(), cuts.end(), is_there);
+  }
+
+  /// Objects have changed.
+  void check() {
+    const Step now = complete();
+    if (now < best_) throw Wrong{"the newest complete checkpoint fell"};
+    best_ = std::max(best_, now);
+    const auto& objects = bucket->objects();
+    const std::string prefix = names.checkpoints();
+    for (auto at = objects.lower_bound(prefix); at != objects.end() && at->first.starts_with(prefix); ++at) {
+      const auto& cuts = cuts_in(*at);
+      const Step step = names.checkpoint_of(at->first)->step;
+      if (!is_whole(cuts)) {  // readers pass over it
+        if (!at_end_ && step > now) throw Wrong{"an index of what is not there"};
+        continue;
+      }
+      for (std::uint32_t q = 0; q < shards; ++q) {
+        const Node* node = node_of(*objects.at(names.cut(cuts[q].key)));
+        if (node->step != step) throw Wrong{"a checkpoint of two steps"};
+        if (!is_async && node != nodes_[{q, step}]) throw Wrong{"a checkpoint of other values"};
+      }
+    }
+  }
+
+  /// A worker dies. A new one joins all shards, and all go to the newest cut that all have.
+  void worker_dies() {
+    if (is_async) return;  // it begins after what was told
+    std::vector<Process*> now(shards);
+    for (Process* process : live())
+      if (process->started &&
+          (now[process->shard] == nullptr || process->core->claim() > now[process->shard]->core->claim()))
+        now[process->shard] = process;
+    for (const Process* process : now)
+      if (process == nullptr || is_followed(*process)) return;  // it waits
+    Step common = 0;
+    for (const auto& [step, key] : now.front()->core->cuts())
+      if (std::all_of(now.begin(), now.end(), [&](const Process* of) { return of->core->cuts().contains(step); }))
+        common = step;
+    for (const Process* process : now)
+      if (common != 0 && !bucket->objects().contains(names.cut(process->core->cuts().at(common))))
+        throw Wrong{"the common cut is gone"};
+    clock_ = common;
+    for (Process* process : live())
+      if (process->started && process->state->step > common) process->state = nodes_.at({process->shard, common});
+  }
+
+  auto start(std::uint32_t shard) -> std::unique_ptr<Process> {
+    auto process = make_(*this, shard);
+    process->start();
+    return process;
+  }
+
+  /// Passes a performed request to its process.
+  void deliver(distrib::sim::Bucket::Performed performed) {
+    if (performed.changed) check();
+    if (performed.request == 0) return;
+    for (Process* process : live())
+      if (process->request == performed.request) {
+        process->request = 0;
+        process->inbox = std::move(performed.answer);
+      }
+  }
+
+  auto run_all() -> std::string {
+    const std::uint64_t span = 60 * last * shards;
+    std::vector<std::pair<std::uint64_t, int>> planned;
+    for (int kind = 0; kind < 4; ++kind)
+      for (std::uint64_t i = 0; i < faults_[static_cast<std::size_t>(kind)]; ++i)
+        planned.emplace_back(dice.between(1, span), kind);
+    std::sort(planned.rbegin(), planned.rend());
+    for (std::uint32_t q = 0; q < shards; ++q) processes_.push_back(start(q));
+    std::vector<std::uint64_t> down(shards);
+    for (std::uint64_t now = 0;; ++now) {
+      if (now == 100'000) return "stuck";
+      for (; !planned.empty() && planned.back().first <= now; planned.pop_back()) suffer(planned.back().second, now);
+      for (std::uint32_t q = 0; q < shards; ++q) {  // a dead process is started again
+        if (processes_[q]->alive || processes_[q]->finished) continue;
+        if (down[q] == 0) down[q] = dice.between(1, 60);
+        if (--down[q] == 0) processes_[q] = start(q);
+      }
+      std::vector<Process*> ready;
+      for (Process* process : live())
+        if (process->frozen_until <= now && process->waits()) ready.push_back(process);
+      std::optional<distrib::sim::Bucket::Performed> performed;
+      if (ready.empty() || dice.percent(80)) performed = bucket->perform_one();
+      if (performed) deliver(std::move(*performed));
+      else if (!ready.empty()) ready[dice.below(ready.size())]->work();
+      for (Process* process : live()) {
+        if (process->frozen_until > now) continue;
+        if (process->inbox) {
+          process->take(*std::exchange(process->inbox, std::nullopt));
+        } else if (process->request != 0 && bucket->is_slow(process->request) && dice.percent(10)) {
+          process->request = 0;  // it gives up; the request may yet be performed
+          process->take({.lost = true});
+        }
+      }
+      if (std::all_of(processes_.begin(), processes_.end(), [](const auto& of) { return of->finished; })) break;
+      std::erase_if(extra_, [](const auto& process) { return !process->alive; });
+    }
+    if (complete() < last) return "no checkpoint of the last step";
+    return end();
+  }
+
+  void suffer(int kind, std::uint64_t now) {
+    if (kind == 3) return worker_dies();
+    const auto list = live();
+    if (list.empty()) return;
+    Process* process = list[dice.below(list.size())];
+    if (kind == 0) process->alive = false;
+    if (kind == 1) process->frozen_until = now + dice.between(20, 1500);
+    if (kind == 2 && processes_[process->shard].get() == process) {  // a second one beside it
+      extra_.push_back(std::move(processes_[process->shard]));
+      processes_[extra_.back()->shard] = start(extra_.back()->shard);
+    }
+  }
+
+  /// What is under way is performed at last; one more start of all finds what is left, and clears it away.
+  auto end() -> std::string {
+    at_end_ = true;
+    extra_.clear();
+    for (const auto& process : processes_) process->alive = false;
+    while (auto performed = bucket->perform_any())
+      if (performed->changed) check();
+    bucket->heal();
+    for (std::uint32_t q = 0; q < shards; ++q) processes_[q] = start(q);
+    for (int events = 0;; ++events) {
+      if (events == 200'000) return "stuck at the end";
+      if (auto performed = bucket->perform_any()) {
+        deliver(std::move(*performed));
+      } else {
+        std::vector<Process*> ready;
+        for (Process* process : live())
+          if (process->waits()) ready.push_back(process);
+        if (ready.empty() && live().empty()) break;
+        if (!ready.empty()) ready[dice.below(ready.size())]->work();
+      }
+      for (Process* process : live())
+        if (process->inbox) process->take(*std::exchange(process->inbox, std::nullopt));
+    }
+    if (complete() < last) return "the last checkpoint fell";
+    std::set<std::string> named;
+    for (const Object& object : bucket->objects())
+      if (names.checkpoint_of(object.first))
+        for (const CheckpointCut& cut : cuts_in(object)) named.insert(names.cut(cut.key));
+    for (const auto& [key, bytes] : bucket->objects())
+      if (names.cut_of(key) && names.cut_of(key)->step != last && !named.contains(key)) return "left over";
+    return bucket->uploads() == 0 ? "" : "an upload is left";
+  }
+
+  Make make_;
+  std::array<std::uint64_t, 4> faults_{};  // kills, freezes, second processes, deaths of workers
+  std::vector<std::unique_ptr<Node>> all_;
+  std::map<std::pair<std::uint32_t, Step>, const Node*> nodes_;
+  std::vector<std::unique_ptr<Process>> processes_;  // the newest one of each shard
+  std::vector<std::unique_ptr<Process>> extra_;
+  std::map<std::string, std::vector<CheckpointCut>> indexes_;  // what each one says never changes
+  Step clock_ = 0, best_ = 0;
+  bool at_end_ = false;
+};
+
+// --- Process ---
+
+struct Process::Out {
+  Process& process;
+  void operator()(ObjectAction action) const { process.next_ = std::move(action); }
+  void operator()(distrib::CutDurable cut) const {
+    if (cut.step != process.saving_->step) throw Wrong{"another step is told"};
+    process.run.tell(process, *process.saving_);
+  }
+  void operator()(distrib::ObjectCutsDone result) const { process.result_ = std::move(result); }
+};
+
+inline Process::Process(Run& of, std::uint32_t number) : run{of}, shard{number} {
+  distrib::ObjectCutsOptions options;
+  options.shard = shard;
+  options.shards = run.shards;
+  options.synchronous = !run.is_async;
+  options.last_step = run.last;
+  options.settings.directory = "run";
+  options.settings.keep_every = run.is_async ? 0 : run.every;
+  options.settings.retention.max_to_keep = 2;
+  options.owner = {"ps " + std::to_string(shard), "host", "1", ""};
+  options.nonce = run.dice.next();
+  core.emplace(std::move(options), [this](Step step, distrib::ByteView object, distrib::Error& error) {
+    const distrib::CutTail tail = distrib::parse_cut_footer(object, object.size(), error);
+    if (!error) static_cast<void>(distrib::parse_cut_table(object, tail, shard, run.shards, error));
+    if (error) throw Wrong{"a cut is damaged"};
+    if (run.node_of(object)->step != step) throw Wrong{"a cut has another step than its name"};
+    return distrib::Lineage{};
+  });
+}
+
+void Process::perform(auto begin) {
+  Out out{*this};
+  begin(out);
+  if (result_) return over(*std::exchange(result_, std::nullopt));
+  if (next_) happens(*std::exchange(next_, std::nullopt));
+}
+
+inline void Process::start() {
+  at_ = At::opening;
+  perform([this](auto& out) { core->open(out); });
+}
+
+inline void Process::forward(ObjectAction action) { request = run.bucket->send(std::move(action)); }
+inline void Process::pass(ObjectAnswer answer) {
+  perform([&](auto& out) { core->answered(std::move(answer), out); });
+}
+inline void Process::ask(ObjectAction action, std::function<void(ObjectAnswer)> then) {
+  repeated_ = action;
+  then_ = std::move(then);
+  forward(std::move(action));
+}
+inline void Process::remove_all(std::vector<std::string> keys, std::function<void()> then) {
+  if (keys.empty()) return then();
+  std::string key = std::move(keys.back());
+  keys.pop_back();
+  ask(ObjectAction::remove(std::move(key)),
+      [this, keys = std::move(keys), then = std::move(then)](const ObjectAnswer&) { remove_all(keys, then); });
+}
+inline void Process::take(ObjectAnswer answer) {
+  if (!then_) return comes(std::move(answer));
+  if (answer.lost) return forward(repeated_);
+  std::exchange(then_, nullptr)(std::move(answer));
+}
+
+inline auto Process::cut_of(const ObjectAction& action) const -> std::optional<CutKey> {
+  return run.names.cut_of(action.key);
+}
+inline auto Process::is_list_of_claims(const ObjectAction& action) const -> bool {
+  return action.kind == ObjectAction::Kind::list && action.key == run.names.claims(shard);
+}
+
+inline void Process::over(distrib::ObjectCutsDone result) {
+  if (result.failure) return die();  // it was followed, or what it looked for is gone
+  switch (std::exchange(at_, At::running)) {
+    case At::opening:
+      at_ = At::reading;
+      if (!core->cuts().empty()) return perform([this](auto& out) { core->read(core->cuts().rbegin()->first, out); });
+      state = run.initial[shard];
+      break;
+    case At::reading:
+    case At::restoring: state = run.node_of(result.object); break;
+    case At::finishing: finished = true; return die();
+    default: return;
+  }
+  at_ = At::running;
+  if (std::exchange(started, true)) return;
+  run.joined(*this);
+}
+
+inline void Process::work() {
+  if (at_ != At::running) return;
+  // Rule 5 of the protocol: of the cuts up to the common one the two newest stay.
+  if (!run.is_async) {
+    const Step common = run.known_common();
+    std::vector<Step> old;
+    for (const auto& [step, key] : core->cuts())
+      if (step <= common) old.push_back(step);
+    if (old.size() > 2 && !done) {
+      at_ = At::dropping;
+      return perform([&](auto& out) { core->drop(old.front(), false, out); });
+    }
+  }
+  std::optional<Step> restore;
+  if (run.advance(*this, restore)) {
+    if (restore) {
+      at_ = At::restoring;
+      return perform([&](auto& out) { core->read(*restore, out); });
+    }
+    const Step step = state->step;
+    if (!run.is_due(step) || (core->cuts().contains(step) && !run.is_async)) return;
+    at_ = At::saving;
+    saving_ = state;
+    return perform([&](auto& out) { core->save(step, run.object_of(shard, *saving_), out); });
+  }
+  if (state->step >= run.last && core->cuts().contains(run.last)) {
+    done = true;
+    if (run.all_done()) {
+      at_ = At::finishing;
+      return perform([this](auto& out) { core->finish(out); });
+    }
+  }
+  if (!run.dice.percent(10)) return;
+  at_ = At::looking;
+  perform([this](auto& out) { core->look(out); });
+}
+
+}  // namespace simulation::objects
