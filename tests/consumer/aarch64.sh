@@ -21,9 +21,9 @@ jobs=$(nproc)
 # Needs no library of the other processor: headers of Catch2, xtensor and nlohmann-json are the same everywhere.
 values() {
   local out=build/aarch64_values room
-  local files_of_core="half stochastic_rounding crc32c sha256 philox float_codec bytes protowire shortest_text"
+  local files_of_core="half stochastic_rounding crc32c sha256 philox same_math float_codec bytes protowire shortest_text"
   local files_of_record="resync frame record_iterator"
-  local files_of_tensor="values view"
+  local files_of_tensor="values view matmul detail/fused_multiply_add"
   local files_of_checkpoint="bundle_reader bundle_writer snappy ordered_code table_reader"
   local files_of_cluster="cluster_spec tf_config"
   local files_of_optimizer="adagrad adam momentum ftrl reduce square_sum"
@@ -69,6 +69,7 @@ bits() {
   printf '#!/bin/sh\nexec clang++-19 --target=aarch64-linux-gnu "$@"\n' >$clang
   chmod +x $clang
   tests/optimizer/same_bits.sh aarch64-linux-gnu-g++
+  tests/tensor/same_bits.sh aarch64-linux-gnu-g++ --run qemu-aarch64
   ! command -v clang++-19 >/dev/null || tests/optimizer/same_bits.sh "$PWD/$clang"
   # g++ fuses a product and a sum on aarch64 unless told otherwise. The library is built as users build it: untold.
   build distrib_compiled

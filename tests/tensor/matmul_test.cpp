@@ -140,6 +140,7 @@ TEST_CASE("matmul: chains longer than a block, and the shapes of the examples", 
   check_shape(50, 70, 300);
   check_shape(250, 66, 100);
   check_shape(250, 401, 97, 1);
+  check_shape(2051, 3, 7);  // few columns, and more rows than a block has
 }
 
 TEST_CASE("matmul: infinity, NaN, denormal numbers and zeros go through the chains", "[tensor]") {
@@ -165,6 +166,11 @@ TEST_CASE("matmul: no terms give +0, or leave c; no rows or columns are no error
   distrib::matmul(MatrixView{nullptr, 0, 5, 5, 1}, MatrixView{&nothing, 5, 0, 0, 1},
                   MutableMatrixView{nullptr, 0, 0, 0});
   CHECK(nothing == 1);
+  // What has no elements overlaps nothing.
+  std::vector<float> memory(6, 1.0F);
+  distrib::matmul(MatrixView{memory.data() + 1, 3, 0, 0, 1}, MatrixView{memory.data() + 2, 0, 2, 2, 1},
+                  MutableMatrixView{memory.data(), 3, 2, 2});
+  CHECK(memory == std::vector<float>(6, 0.0F));
 }
 
 TEST_CASE("matmul: arrays of xtensor and views of variables", "[tensor]") {

@@ -47,8 +47,8 @@ class PieceCache {
   DISTRIB_DECL PieceCache(std::string directory, std::uint64_t limit, Error& error);
 
   /// Returns the name of the folder for a file with this name and this content: the same for every process.
-  [[nodiscard]] DISTRIB_DECL static auto object_of(std::string_view name, std::string_view version, std::uint64_t bytes)
-      -> std::string;
+  [[nodiscard]] DISTRIB_DECL static auto object_of(std::string_view name, std::string_view of_version,
+                                                   std::uint64_t bytes) -> std::string;
 
   /// Returns a piece of `bytes` bytes (0: of any size), or null if it is missing, damaged, or has another size.
   [[nodiscard]] DISTRIB_DECL auto load(const std::string& object, const std::string& name, std::uint64_t bytes)

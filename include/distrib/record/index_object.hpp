@@ -38,16 +38,16 @@ inline constexpr std::size_t index_object_head_bytes = 40;
          std::string{name.substr(end)};
 }
 
-/// Returns the bytes of an index. `version`: of the record file, as `RangedFile::version`. `offsets`: where each record
+/// Returns the bytes of an index. `of_version`: that of the record file, as `RangedFile::version`. `offsets`: where each record
 /// begins, and where the last one ends, which is the size of the file.
-[[nodiscard]] inline auto encode_index_object(std::string_view version, std::span<const std::uint64_t> offsets)
+[[nodiscard]] inline auto encode_index_object(std::string_view of_version, std::span<const std::uint64_t> offsets)
     -> std::vector<std::byte> {
   const std::span<const std::uint64_t> ends = offsets.subspan(1);
   std::vector<std::byte> index(index_object_head_bytes + 8 * ends.size() + 4);
   std::memcpy(index.data(), "distrIDO", 8);
   store_le(index.data() + 8, std::uint32_t{1});
   store_le(index.data() + 16, offsets.back());
-  std::memcpy(index.data() + 24, sha256(as_bytes(version)).data(), 8);
+  std::memcpy(index.data() + 24, sha256(as_bytes(of_version)).data(), 8);
   store_le(index.data() + 32, std::uint64_t{ends.size()});
   if (!ends.empty()) std::memcpy(index.data() + index_object_head_bytes, ends.data(), 8 * ends.size());
   store_le(index.data() + index.size() - 4, crc32c(ByteView{index}.first(index.size() - 4)));
@@ -56,21 +56,21 @@ inline constexpr std::size_t index_object_head_bytes = 40;
 
 /// Returns how many bytes an index has that begins with `head`, at least `index_object_head_bytes` bytes; 0 if it is none
 /// of a file with this size and version.
-[[nodiscard]] inline auto index_object_bytes(ByteView head, std::uint64_t bytes, std::string_view version)
+[[nodiscard]] inline auto index_object_bytes(ByteView head, std::uint64_t bytes, std::string_view of_version)
     -> std::uint64_t {
   const std::uint64_t records = load_le<std::uint64_t>(head.data() + 32);
-  const bool fits = !version.empty() && records <= bytes / record_frame_bytes &&
+  const bool fits = !of_version.empty() && records <= bytes / record_frame_bytes &&
                     std::memcmp(head.data(), "distrIDO", 8) == 0 && load_le<std::uint32_t>(head.data() + 8) == 1 &&
                     load_le<std::uint64_t>(head.data() + 16) == bytes &&
-                    std::memcmp(head.data() + 24, sha256(as_bytes(version)).data(), 8) == 0;
+                    std::memcmp(head.data() + 24, sha256(as_bytes(of_version)).data(), 8) == 0;
   return fits ? index_object_head_bytes + 8 * records + 4 : 0;
 }
 
 /// Returns where the records of a file with this size and version begin, and where the last one ends. Returns nothing if
 /// `index` is damaged, or belongs to another content. If the version is unknown (empty), no index fits.
-[[nodiscard]] inline auto decode_index_object(ByteView index, std::uint64_t bytes, std::string_view version)
+[[nodiscard]] inline auto decode_index_object(ByteView index, std::uint64_t bytes, std::string_view of_version)
     -> std::vector<std::uint64_t> {
-  if (index.size() < index_object_head_bytes + 4 || index.size() != index_object_bytes(index, bytes, version))
+  if (index.size() < index_object_head_bytes + 4 || index.size() != index_object_bytes(index, bytes, of_version))
     return {};
   const ByteView content = index.first(index.size() - 4);
   if (crc32c(content) != load_le<std::uint32_t>(content.data() + content.size())) return {};

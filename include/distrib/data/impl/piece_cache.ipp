@@ -52,10 +52,10 @@ DISTRIB_DECL PieceCache::PieceCache(std::string directory, std::uint64_t limit, 
   static_cast<void>(make_room(0));
 }
 
-DISTRIB_DECL auto PieceCache::object_of(std::string_view name, std::string_view version, std::uint64_t bytes)
+DISTRIB_DECL auto PieceCache::object_of(std::string_view name, std::string_view of_version, std::uint64_t bytes)
     -> std::string {
   Sha256 hash;
-  for (const std::string_view text : {name, version}) {
+  for (const std::string_view text : {name, of_version}) {
     std::array<std::byte, 8> size;
     store_le(size.data(), std::uint64_t{text.size()});
     hash.update(size);

@@ -35,7 +35,7 @@ enum class ps_errc {
   no_variables,      ///< `SyncReplicas` has nothing to train. Name at least one variable.
   no_global_step,    ///< `SyncReplicas` has no global step, which it needs to recognize stale gradients. Pass the step that it starts from.
   not_begun,         ///< `SyncReplicas` was used before `set_variables`, or before `begin`. Call `set_variables`, then `begin`.
-  budget_exceeded,   ///< A table needs more memory than its budget has. Give it `max_rows`, so that it never fills up; or evict rows (`evict_after`), admit keys later (`min_count`), raise the budget, or use more servers. A table that has `max_rows`: raise `max_new_keys`.
+  budget_exceeded,   ///< A table needs more memory than its budget has. Give it `max_rows`, so that it never fills up; or evict rows (`evict_after`), admit keys later (`min_count`), raise the budget, or use more servers. A table that has `max_rows`: raise `max_new_keys`; if it is loaded from a checkpoint with more rows, give the server memory for those.
   pull_too_large,    ///< A pull asks for more rows than one answer may hold. Ask for fewer keys at once, or raise `ShardOptions::max_pull_bytes`.
   updates_every_row, ///< The updater of a table changes every row at every step, also rows that no gradient names. Give the table another updater: `LazyAdam` instead of Adam, AMSGrad or AdamW.
   not_finite,        ///< A gradient has a NaN or an infinity, and the job checks numerics. Look for what made it, in the step and variable of the message: a logarithm, a root, a division, too high a learning rate.

@@ -117,10 +117,10 @@ class S3ShardedWriter {
   }
 
   void write_index(S3Client& client, const Shard& shard) {
-    std::string version = shard.sink().version();
-    if (version.empty()) version = client.info(key_of(shard.name()), error_).version;
+    std::string stored_version = shard.sink().version();
+    if (stored_version.empty()) stored_version = client.info(key_of(shard.name()), error_).version;
     if (!error_)
-      client.put(key_of(index_object_name(shard.name())), encode_index_object(version, shard.offsets()), error_);
+      client.put(key_of(index_object_name(shard.name())), encode_index_object(stored_version, shard.offsets()), error_);
   }
 
   std::shared_ptr<S3Session> session_;

@@ -80,6 +80,7 @@ struct MatrixMemory {
 }
 
 [[nodiscard]] DISTRIB_DECL auto memory_overlaps(const MatrixMemory& a, const MatrixMemory& b) -> bool {
+  if (a.begin == a.end || b.begin == b.end) return false;  // one of them has no elements
   const std::less<const float*> before;
   return before(a.begin, b.end) && before(b.begin, a.end);
 }
@@ -139,17 +140,24 @@ DISTRIB_DECL void multiply(const Product& x, MatmulKernel kernel) {
   const Extent lanes = matmul_lanes(kernel);
   const bool narrow = lanes > 1 && x.columns < lanes && x.columns < x.rows && x.a_row == 1;
   if (!narrow) return multiply_columns(x, kernel, scratch);
-  // Few columns: vectors over the rows. c^T = b^T a^T; factors of a product may change places.
-  thread_local std::vector<float> turned;  // c^T
-  turned.resize(static_cast<std::size_t>(x.columns * x.rows));
+  // Few columns: vectors over the rows. c^T = b^T a^T; factors of a product may change places. In blocks of rows, so
+  // that a thread keeps little memory.
+  constexpr Extent most_rows = 1024;
+  thread_local std::vector<float> turned;  // c^T of a block
+  turned.resize(static_cast<std::size_t>(x.columns * std::min(x.rows, most_rows)));
   float* const c = turned.data();
-  if (x.add)
-    for (Extent j = 0; j < x.columns; ++j)
-      for (Extent i = 0; i < x.rows; ++i) c[j * x.rows + i] = x.c[i * x.c_row + j];
-  multiply_columns({x.columns, x.rows, x.terms, x.b, x.b_column, x.b_row, x.a, x.a_column, x.a_row, c, x.rows, x.add},
-                   kernel, scratch);
-  for (Extent i = 0; i < x.rows; ++i)
-    for (Extent j = 0; j < x.columns; ++j) x.c[i * x.c_row + j] = c[j * x.rows + i];
+  for (Extent first = 0; first < x.rows; first += most_rows) {
+    const Extent rows = std::min(most_rows, x.rows - first);
+    float* const to = x.c + first * x.c_row;
+    if (x.add)
+      for (Extent j = 0; j < x.columns; ++j)
+        for (Extent i = 0; i < rows; ++i) c[j * rows + i] = to[i * x.c_row + j];
+    multiply_columns({x.columns, rows, x.terms, x.b, x.b_column, x.b_row, x.a + first * x.a_row, x.a_column, x.a_row, c,
+                      rows, x.add},
+                     kernel, scratch);
+    for (Extent i = 0; i < rows; ++i)
+      for (Extent j = 0; j < x.columns; ++j) to[i * x.c_row + j] = c[j * rows + i];
+  }
 }
 
 DISTRIB_DECL void matmul(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, bool add,

@@ -227,7 +227,7 @@ class ShardTable {
 
   // Called for each key before it is evicted.
   void before_evicted(std::uint64_t key, KeyUse use, const float* row, bool keep) {
-    if (copy_ && is_to_be_copied(key)) copy_->add(key, use, row);
+    if (copy_ && is_to_be_copied(key) && !is_in_copy(key, use)) copy_->add(key, use, row);
     // if this very update has the key, its row of before the update is already kept
     if (keep && row != nullptr && !std::ranges::binary_search(merged_.keys(), key)) previous_.add(key, weights_of(row));
     if (!quota_) return;
