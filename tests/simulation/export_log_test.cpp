@@ -16,7 +16,7 @@ namespace {
 
 using simulation::ExportMistake;
 
-constexpr std::uint64_t seeds_of_export = DISTRIB_TEST_ADDRESS_SANITIZER ? 100 : 1000;
+constexpr std::uint64_t seeds_of_export = DISTRIB_TEST_ADDRESS_SANITIZER ? 60 : 500;
 
 auto run_export(std::uint64_t seed, ExportMistake mistake, bool digests) -> std::string {
   return simulation::ExportRuns{seed, mistake, digests}.run();
