@@ -183,6 +183,24 @@ TEST_CASE("a shard whose number was taken exports nothing until it has taken the
   CHECK(one.core.epoch() == 3);
 }
 
+TEST_CASE("a vote that was not written, because an action failed, is written again") {
+  StartedCore one;
+  (void)one.core.plan(1, {});
+  one.core.written(1, part_of_core("a"), {});
+  ExportActions out;
+  one.core.vote(out);
+  const std::string name = std::get<Put>(out.at(0)).name;
+  out.clear();
+  one.core.poll(out);
+  CHECK(out.size() == 1);  // no vote a second time
+  one.core.failed();
+  out.clear();
+  one.core.poll(out);
+  REQUIRE(out.size() == 2);
+  CHECK(std::get<Put>(out[0]).name == name);
+  CHECK(std::holds_alternative<ReadLog>(out[1]));
+}
+
 TEST_CASE("a chain of parts that nobody commits ends with all rows") {
   StartedCore one;
   std::string on;
