@@ -66,6 +66,7 @@ KNOWN = [
      "ps/protocol/sync_worker_core", "*one step beyond*"),
     ("ps/store/detail/impl/shard_table.ipp", "if (copy_ && is_to_be_copied(key))", "if (copy_)",
      "ps/store/table_store", "*appear and are evicted*"),
+    ("ps/store/impl/dense_store.ipp", "  clear_gaps(next->bytes());\n", "", "ps/store/dense_store", "*the gaps*"),
     ("ps/cut/cut_store.hpp",
      "FileAction::remove(files_.own_part(prefix)), FileAction::sync_directory(settings_.directory),",
      "FileAction::remove(files_.own_part(prefix)),", "ps/cut/cut_store", "*loss of power*"),

@@ -470,7 +470,7 @@ def large_weak_functions(symbols):
         if not weak:
             continue
         size, name = int(weak[1], 16), weak[2].removeprefix("decltype(auto) ")
-        if size > LARGEST_WEAK_FUNCTION and "distrib::" in name and "<" not in name.split("(")[0]:
+        if size > LARGEST_WEAK_FUNCTION and "distrib::" in name.split("(")[0] and "<" not in name.split("(")[0]:
             yield f"{name} has {size} bytes"
 
 

@@ -71,7 +71,7 @@ case $way in
     build/rpc_only/rpc_only
     build/message/message
     [ ! -d build/http ] || build/http/read_url
-    refused training "distrib has no component 'training': there are core, record, rpc, tensor, distrib, compiled, message,"
+    refused training "distrib has no component 'training': there are core, record, rpc, tensor, same_bits, distrib, compiled, message,"
     refused separate "distrib has no component 'separate' any more: its name is 'compiled', and its target distrib::compiled"
     refused rpc "distrib has no component 'rpc' without Asio 1.22 or newer, standalone (libasio-dev)" \
       -DCMAKE_DISABLE_FIND_PACKAGE_asio=ON

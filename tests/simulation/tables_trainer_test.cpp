@@ -36,3 +36,9 @@ TEST_CASE("A trainer whose embeddings are known at run time ends with the bits o
   const auto builder = table_model::builder(data, 3, 1, 20, RuntimeTableModel{});
   check_seeds("run-time tables", builder, folder.path().string(), expected, 60);
 }
+
+TEST_CASE("A trainer with embeddings ends with the bits of local mode if shards have replicas", "[sim][trainers]") {
+  const support::TempDirectory folder;
+  const auto plain = table_model::builder(table_model::write(folder.path()), 3, 1, 20);
+  check_seeds("tables with replicas", plain.with_replicas(2), folder.path().string(), local_sha256(plain), 60);
+}

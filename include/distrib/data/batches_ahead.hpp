@@ -5,8 +5,6 @@
 #include <distrib/core/error.hpp>
 #include <distrib/data/range_plan.hpp>
 #include <distrib/data/remote_ranges.hpp>
-#include <distrib/record/error.hpp>
-#include <distrib/record/frame.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -100,10 +98,7 @@ template <class Files> class HeldBatch {
     if (extent.bytes == 0) return files_->at(record, error);
     const ByteView frame = frame_of(i, error);
     if (error) return fail(record, extent.file, " (" + error.where + ')', error);
-    const ByteView payload = frame.subspan(record_header_bytes, frame.size() - record_frame_bytes);
-    if (parse_record_header(frame.first<record_header_bytes>()) != payload.size())
-      error.code = record_errc::corrupt_length;
-    else if (!payload_matches(payload, frame.last<record_footer_bytes>())) error.code = record_errc::corrupt_payload;
+    const ByteView payload = payload_of(frame, error.code);
     if (error) return fail(record, extent.file, {}, error);
     return payload;
   }

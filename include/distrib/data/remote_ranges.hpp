@@ -21,6 +21,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -95,6 +96,10 @@ class RemoteRange {
   std::atomic<bool> asked_ = false;
   std::atomic<bool> kept_ = false;
 };
+
+/// Returns the payload of a whole frame of a record file. Sets `code` to `record_errc::corrupt_length` or
+/// `corrupt_payload` if the frame is damaged.
+[[nodiscard]] DISTRIB_DECL auto payload_of(ByteView frame, std::error_code& code) -> ByteView;
 
 /// Returns a URL without what signs it for a while (X-Amz-..., X-Goog-...), which differs at each run. The rest of its
 /// query stays: it may be all that tells two files apart, and an ETag is unique for one URL only.

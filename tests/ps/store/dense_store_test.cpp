@@ -2,6 +2,7 @@
 #include <distrib/ps/store/dense_store.hpp>
 
 #include <distrib/core/philox.hpp>
+#include <distrib/optimizer/adagrad.hpp>
 #include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/reduce.hpp>
@@ -12,8 +13,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -336,4 +340,45 @@ TEST_CASE("DenseStore: a slot may begin as the values, also if these come as con
   const SharedBuffer slot = other.cut(1).slots[3];
   const auto loaded = slot->as<float>();
   CHECK(std::vector<float>{loaded.begin(), loaded.end()} == of(7));
+}
+
+TEST_CASE("DenseStore: the gaps between parts are zeros, whatever the slots and gradients have there", "[ps]") {
+  distrib::Job job;
+  for (const char* name : {"a", "b"}) {
+    job.variables.push_back({name, distrib::DType::float32, distrib::Shape{3}, distrib::ZerosInitializer{}});
+    job.parts.push_back({job.variables.size() - 1, distrib::Slice::whole(distrib::Shape{3}), 0});
+  }
+  const distrib::ShardLayout layout{job, 0};
+  REQUIRE(layout.block_bytes() == 128);
+  const distrib::JobUpdaters updaters{distrib::averaged(distrib::Adagrad{.learning_rate = 0.5F}, {.decay = 0.5F})};
+  const auto only_parts = [&](float number) {
+    AlignedBuffer block{128};
+    for (const std::size_t at : {0, 16}) std::ranges::fill(block.as<float>().subspan(at, 3), number);
+    return block;
+  };
+  const AlignedBuffer gradient = only_parts(0.25F);
+  const distrib::ByteView of_gradient = gradient.bytes();
+  DenseStore store{layout, updaters, only_parts(1.0F)};
+  store.apply(1, {&of_gradient, 1});
+
+  // As `CutTensors` reads it from files: the gaps of the slots are zeros, and so Adagrad divides 0 by 0 there.
+  distrib::Cut read = store.cut(1);
+  for (SharedBuffer& slot : read.slots) {
+    AlignedBuffer without{slot->size()};
+    for (const std::size_t at : {0, 16})
+      std::ranges::copy(slot->as<float>().subspan(at, 3), without.as<float>().subspan(at).begin());
+    slot = std::make_shared<const AlignedBuffer>(std::move(without));
+  }
+  DenseStore loaded{layout, updaters, AlignedBuffer{128}};
+  loaded.load(read);
+  const AlignedBuffer everywhere = values(0.25F);  // from a worker that writes into the gaps
+  const distrib::ByteView of_everywhere = everywhere.bytes();
+  store.apply(2, {&of_gradient, 1});
+  loaded.apply(2, {&of_gradient, 1});
+  CHECK(std::ranges::equal(store.values()->bytes(), loaded.values()->bytes()));
+  CHECK(std::ranges::equal(store.averages()->bytes(), loaded.averages()->bytes()));
+  loaded.apply(3, {&of_everywhere, 1});
+  for (const SharedBuffer& block : {loaded.values(), loaded.averages()})
+    for (const std::size_t at : {3, 19})
+      for (const float gap : block->as<float>().subspan(at, 13)) CHECK(std::bit_cast<std::uint32_t>(gap) == 0);
 }

@@ -64,6 +64,13 @@ DISTRIB_DECL auto RemoteRange::bytes(Error& error) -> ByteView {
   return piece_ ? piece_->bytes() : ByteView{bytes_};
 }
 
+DISTRIB_DECL auto payload_of(ByteView frame, std::error_code& code) -> ByteView {
+  const ByteView payload = frame.subspan(record_header_bytes, frame.size() - record_frame_bytes);
+  if (parse_record_header(frame.first<record_header_bytes>()) != payload.size()) code = record_errc::corrupt_length;
+  else if (!payload_matches(payload, frame.last<record_footer_bytes>())) code = record_errc::corrupt_payload;
+  return payload;
+}
+
 DISTRIB_DECL auto unsigned_url(std::string_view url) -> std::string {
   std::string_view query = url.substr(std::min(url.find('?'), url.size()));
   std::string kept = shown_name(url.substr(0, url.size() - query.size()));

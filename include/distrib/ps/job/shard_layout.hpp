@@ -22,9 +22,10 @@ namespace distrib {
 inline namespace v0 {
 
 /// How the parts of one shard lie in one block of memory, which may hold values, gradients or slots; and the shard's
-/// share of each table. Each part begins at a multiple of `tensor_alignment`; the gaps are zeros. Parts with the same
-/// updater lie together. The counters, which have no updater, come after all other parts, so that everything that is
-/// trained is a prefix of the block, made of floats. Computed from the job alone, so workers and shards agree. A value.
+/// share of each table. Each part begins at a multiple of `tensor_alignment`; in values and gradients the gaps are zeros,
+/// in slots they have no meaning. Parts with the same updater lie together. The counters, which have no updater, come
+/// after all other parts, so that everything that is trained is a prefix of the block, made of floats. Computed from the
+/// job alone, so workers and shards agree. A value.
 class ShardLayout {
  public:
   /// One part: its variable, the piece of the variable, and its position in the block.

@@ -26,6 +26,10 @@ inline namespace v0 {
 /// block and published by pointer, so a reader that holds an older block never sees it change. Only a block that no
 /// reader holds is updated in place. Blocks that are no longer held are used again: no allocation in steady state.
 ///
+/// The gaps of `ShardLayout` are zeros in each block that an update or `averages` publishes, whatever an updater makes
+/// of the slots there. So stores with the same values publish the same bytes, which workers compare (`ReplicasDiffer`).
+/// The slots in the gaps have no meaning: a cut that was read from files has other numbers there.
+///
 /// Threads: one at a time. Published blocks may be read on any thread; references to them must be passed back to the
 /// store's thread, see `BlockPool`.
 class DenseStore {
@@ -81,7 +85,18 @@ class DenseStore {
     std::vector<std::span<float>> slots;
   };
 
+  /// Bytes of the block that belong to no part.
+  struct Gap {
+    std::size_t offset_bytes;
+    std::size_t size_bytes;
+  };
+
   static constexpr std::size_t mean_elements = 16'384;  // 64 KiB
+
+  // Sets the gaps between trained parts to zero. An updater writes them too, because it works on a whole group.
+  void clear_gaps(std::span<std::byte> block) const {
+    for (const Gap& gap : gaps_) std::ranges::fill(block.subspan(gap.offset_bytes, gap.size_bytes), std::byte{0});
+  }
 
   // Copies the values to the slots that begin as the values.
   DISTRIB_DECL void begin_slots();
@@ -111,6 +126,7 @@ class DenseStore {
   std::vector<AlignedBuffer> slots_;  // of all groups, one after the other
   std::vector<Group> groups_;
   std::vector<Counter> counters_;
+  std::vector<Gap> gaps_;
   AlignedBuffer mean_;  // the mean of some elements
   std::vector<std::span<const float>> of_each_;  // this and `slots_at_` are members only to keep their capacity
   std::vector<std::span<float>> slots_at_;

@@ -21,6 +21,9 @@ DISTRIB_DECL DenseStore::DenseStore(const ShardLayout& layout, const JobUpdaters
   }
   for (const ShardLayout::Entry& entry : layout.counters())
     counters_.push_back({entry.dtype, entry.offset_bytes, entry.size_bytes});
+  for (const ShardLayout::Entry& entry : layout.trained())
+    if (const std::size_t gap = detail::aligned_size(entry.size_bytes) - entry.size_bytes; gap != 0)
+      gaps_.push_back({entry.offset_bytes + entry.size_bytes, gap});
   auto slot = slots_.begin();
   for (Group& group : groups_)
     for (std::size_t i = 0; i < group.updater.slots().size(); ++i) group.slots.push_back((slot++)->as<float>());
@@ -39,12 +42,14 @@ DISTRIB_DECL auto DenseStore::averages() const -> SharedBuffer {
   copy(*current_, *block);
   for (const Group& group : groups_)
     std::ranges::copy(group.slots.back(), block->as<float>().subspan(group.first).begin());
+  clear_gaps(block->bytes());
   return block;
 }
 
 DISTRIB_DECL void DenseStore::apply(std::uint64_t count, std::span<const ByteView> contributions) {
   const std::shared_ptr<AlignedBuffer> next = next_block();
   for (const Group& group : groups_) update(group, count, contributions, next->as<float>());
+  clear_gaps(next->bytes());
   for (const Counter& counter : counters_) {
     if (next != current_)
       std::copy_n(current_->data() + counter.offset_bytes, counter.size_bytes, next->data() + counter.offset_bytes);
