@@ -2,6 +2,7 @@
 // The command `distrib`. Each subcommand has a header of its own; here are only their options.
 #include "checkpoint.hpp"
 #include "events.hpp"
+#include "export.hpp"
 #include "launch.hpp"
 #include "records.hpp"
 #include "render.hpp"
@@ -113,6 +114,25 @@ int main(int argc, char** argv) try {
   merge->add_flag("--force", traces.force, "Replace OUT if it exists");
   merge->footer("Example: distrib trace merge job.json out/traces/trace-*.json");
 
+  tools::ExportOptions exported;
+  CLI::App* logs = app.add_subcommand("export", "Looks into the log of positions that a job exports for serving.");
+  logs->require_subcommand(1);
+  CLI::App* list = logs->add_subcommand("log", "Lists the positions of a log, the newest first.");
+  list->add_option("--last", exported.last, "How many positions; 0: all")->capture_default_str();
+  CLI::App* verify = logs->add_subcommand("verify",
+                                          "Reads all positions from the oldest base on, and compares the digests of\n"
+                                          "all tables with those of the trainer.");
+  CLI::App* compact = logs->add_subcommand("compact",
+                                           "Commits the newest state once more as a base, and removes what is older\n"
+                                           "than the base before it. The job may go on meanwhile.");
+  for (CLI::App* one : {list, verify, compact}) {
+    one->add_option("DIR", exported.directory, "The directory of the log")->required();
+    one->add_flag("--json", exported.json, "Print JSON lines");
+  }
+  logs->footer(
+      "Exit code: 0 good, 1 an object is damaged or missing, 66 there is no log.\n"
+      "Example: distrib export verify out/export");
+
   // Only for the list in --help: the script reads the arguments itself.
   app.add_subcommand("render",
                      "Renders a Jinja2 template to a file for a cluster manager.\n"
@@ -132,6 +152,9 @@ int main(int argc, char** argv) try {
   if (events->parsed()) return tools::events(curves);
   if (status->parsed()) return tools::status(asked);
   if (merge->parsed()) return tools::merge_traces(traces);
+  if (list->parsed()) return tools::show_export_log(exported);
+  if (verify->parsed()) return tools::verify_export_log(exported);
+  if (compact->parsed()) return tools::compact_export_log(exported);
   if (!launch->parsed()) return code;
 
   if (options.ps == 0)

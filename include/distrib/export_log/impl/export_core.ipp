@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/export_log/export_core.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+DISTRIB_DECL ExportCore::ExportCore(const ExportRules& rules, std::uint64_t lineage, ExportMark mark)
+    : rules_{rules}, lineage_{lineage}, base_{std::move(mark.base)} {
+  for (LogVote& vote : mark.votes) pending_.push_back({std::move(vote), false});
+}
+
+DISTRIB_DECL void ExportCore::failed() noexcept {
+  phase_ = Phase::idle;
+  for (Pending& one : pending_) one.voted = false;
+}
+
+DISTRIB_DECL void ExportCore::start(ExportActions& out) {
+  if (is_busy() || epoch_ != 0) return;
+  phase_ = Phase::reading_to_start;
+  out.emplace_back(export_action::ReadLog{});
+}
+
+DISTRIB_DECL void ExportCore::poll(ExportActions& out) {
+  if (is_busy()) return;
+  if (epoch_ == 0) return start(out);
+  vote(out);  // again, if that has failed
+  phase_ = Phase::reading;
+  out.emplace_back(export_action::ReadLog{});
+}
+
+DISTRIB_DECL void ExportCore::log_read(LogView view, ExportActions& out) {
+  const bool is_start = phase_ == Phase::reading_to_start;
+  phase_ = Phase::idle;
+  if (is_start) {
+    view_ = std::move(view);
+    return take_number(out);
+  }
+  const bool is_ours = view.head.log == view_.head.log && view.head.epochs.size() > rules_.shard &&
+                       view.head.epochs[rules_.shard] == epoch_;
+  if (!is_ours) {
+    epoch_ = 0;
+    out.emplace_back(export_action::Replaced{});
+    return;
+  }
+  view_ = std::move(view);
+  note_committed(out);
+  candidate_ = 0;
+  ask_for_votes(out);
+}
+
+DISTRIB_DECL void ExportCore::take_number(ExportActions& out) {
+  next_head_ = view_.head;
+  if (next_head_.log == 0) next_head_.log = rules_.new_log;
+  if (next_head_.epochs.size() <= rules_.shard) next_head_.epochs.resize(rules_.shard + std::size_t{1});
+  ++next_head_.epochs[rules_.shard];
+  phase_ = Phase::starting;
+  out.emplace_back(export_action::SwapHead{view_.version, next_head_});
+}
+
+DISTRIB_DECL void ExportCore::swapped(bool done, ExportActions& out) {
+  const Phase phase = std::exchange(phase_, Phase::idle);
+  if (phase == Phase::starting) {
+    if (!done) return start(out);
+    view_.head = next_head_;
+    epoch_ = next_head_.epochs[rules_.shard];
+    continue_from_cut();
+    return vote(out);
+  }
+  if (!done) return;  // another shard was faster, or a process has started
+  view_.head = next_head_;
+  view_.manifest = next_manifest_;
+  note_committed(out);
+  out.emplace_back(export_action::Committed{next_manifest_});
+}
+
+// The shard may go on with deltas only if it can prove that its rows follow from what is committed: they are that, or
+// votes of its cut lead from there to them.
+DISTRIB_DECL void ExportCore::continue_from_cut() {
+  const LogPart* const committed = committed_part();
+  std::vector<Pending> chain;
+  bool is_proven = committed != nullptr && !base_.empty();
+  for (std::string at = base_; is_proven && at != committed->name;) {
+    const auto own =
+        std::ranges::find(pending_, at, [](const Pending& one) -> const std::string& { return one.vote.part.name; });
+    is_proven = own != pending_.end() && !own->vote.part.on.empty() && chain.size() < pending_.size() &&
+                own->vote.shards == rules_.shards && (!rules_.synchronous || own->vote.lineage == lineage_);
+    if (!is_proven) break;
+    at = own->vote.part.on;
+    chain.push_back(*own);
+    chain.back().vote.epoch = epoch_;
+    chain.back().voted = false;
+  }
+  if (!is_proven) {
+    base_.clear();
+    chain.clear();
+  }
+  std::ranges::reverse(chain);
+  pending_ = std::move(chain);
+}
+
+DISTRIB_DECL auto ExportCore::committed_part() const -> const LogPart* {
+  if (!view_.manifest || view_.manifest->parts.size() != rules_.shards) return nullptr;
+  return &view_.manifest->parts[rules_.shard];
+}
+
+// Drops the parts that are committed, and those that never will be.
+DISTRIB_DECL void ExportCore::note_committed(ExportActions& out) {
+  const LogPart* const committed = committed_part();
+  if (committed == nullptr) return;
+  const auto own = std::ranges::find(pending_, committed->name,
+                                     [](const Pending& one) -> const std::string& { return one.vote.part.name; });
+  if (own != pending_.end()) {
+    for (auto counted = pending_.begin(); counted <= own; ++counted)
+      if (counted->voted) out.emplace_back(export_action::Remove{vote_name(counted->vote.label, rules_.shard, epoch_)});
+    pending_.erase(pending_.begin(), own + 1);
+  }
+  // Who compacts a log commits parts that this shard did not write. What follows from others has to be full.
+  const bool follows = pending_.empty()
+                           ? base_.empty() || base_ == committed->name
+                           : pending_.front().vote.part.is_full() || pending_.front().vote.part.on == committed->name;
+  if (follows) return;
+  base_.clear();
+  pending_.clear();
+}
+
+DISTRIB_DECL auto ExportCore::may_commit(const LogVote& own) const -> bool {
+  if (!rules_.synchronous) return own.label == view_.head.position + 1;
+  const bool is_behind = view_.manifest && view_.manifest->lineage == lineage_ && own.label <= view_.manifest->step;
+  return own.lineage == lineage_ && !is_behind;
+}
+
+DISTRIB_DECL void ExportCore::ask_for_votes(ExportActions& out) {
+  while (candidate_ < pending_.size() && !(pending_[candidate_].voted && may_commit(pending_[candidate_].vote)))
+    ++candidate_;
+  if (candidate_ >= pending_.size()) return;
+  const std::vector<std::uint64_t>& epochs = view_.head.epochs;
+  if (epochs.size() < rules_.shards) return;  // not all shards have started
+  export_action::ReadVotes asked;
+  for (std::uint32_t shard = 0; shard < rules_.shards; ++shard)
+    asked.names.push_back(vote_name(pending_[candidate_].vote.label, shard, epochs[shard]));
+  phase_ = Phase::reading_votes;
+  out.emplace_back(std::move(asked));
+}
+
+DISTRIB_DECL auto ExportCore::fits(std::span<const std::optional<LogVote>> votes, const LogVote& own) const -> bool {
+  if (votes.size() != rules_.shards) return false;
+  const bool same_shards = view_.manifest && view_.manifest->parts.size() == rules_.shards;
+  for (std::size_t shard = 0; shard < votes.size(); ++shard) {
+    const std::optional<LogVote>& vote = votes[shard];
+    if (!vote || vote->shards != rules_.shards || vote->shard != shard || vote->label != own.label) return false;
+    if (vote->epoch != view_.head.epochs[shard]) return false;
+    if (rules_.synchronous && (vote->lineage != lineage_ || vote->step != own.step)) return false;
+    if (!vote->part.is_full() && !(same_shards && view_.manifest->parts[shard].name == vote->part.on)) return false;
+    if (vote->tables.size() != own.tables.size()) return false;
+    for (std::size_t table = 0; table < own.tables.size(); ++table)
+      if (!vote->tables[table].same_settings(own.tables[table])) return false;
+  }
+  return true;
+}
+
+DISTRIB_DECL auto ExportCore::manifest_of(std::span<const std::optional<LogVote>> votes) const -> LogManifest {
+  LogManifest manifest;
+  manifest.log = view_.head.log;
+  manifest.position = view_.head.position + 1;
+  manifest.before = view_.head.manifest;
+  manifest.lineage = rules_.synchronous ? lineage_ : 0;
+  manifest.tables = votes.front()->tables;
+  for (const std::optional<LogVote>& vote : votes) {
+    manifest.step = std::max(manifest.step, vote->step);
+    manifest.parts.push_back(vote->part);
+    if (&vote == votes.data()) continue;
+    for (std::size_t table = 0; table < manifest.tables.size(); ++table) {
+      manifest.tables[table].rows += vote->tables[table].rows;
+      manifest.tables[table].digest += vote->tables[table].digest;
+    }
+  }
+  return manifest;
+}
+
+DISTRIB_DECL void ExportCore::votes_read(std::span<const std::optional<LogVote>> votes, ExportActions& out) {
+  phase_ = Phase::idle;
+  if (candidate_ >= pending_.size()) return;
+  if (!fits(votes, pending_[candidate_].vote)) {
+    ++candidate_;
+    return ask_for_votes(out);
+  }
+  next_manifest_ = manifest_of(votes);
+  std::string text = to_text(next_manifest_);
+  next_head_ = view_.head;
+  next_head_.position = next_manifest_.position;
+  next_head_.manifest = manifest_name(next_manifest_.position, text);
+  phase_ = Phase::committing;
+  out.emplace_back(export_action::Put{next_head_.manifest, std::move(text)});
+  out.emplace_back(export_action::SwapHead{view_.version, next_head_});
+}
+
+DISTRIB_DECL auto ExportCore::plan(std::uint64_t step, const RowDigest& state) -> ExportPlan {
+  if (!has_started()) return {};  // what changes is counted on
+  const LogPart* const committed = committed_part();
+  if (rules_.synchronous && view_.manifest && view_.manifest->lineage == lineage_ && step <= view_.manifest->step) {
+    // Computed again, and already in the log. At the very step the digest proves it, and deltas go on from there.
+    const bool is_proven = step == view_.manifest->step && committed != nullptr && committed->state == state;
+    base_ = is_proven ? committed->name : std::string{};
+    pending_.clear();
+    ExportPlan nothing;
+    nothing.forget_changes = is_proven;
+    return nothing;
+  }
+  ExportPlan plan;
+  plan.label = rules_.synchronous ? step : view_.head.position + 1;
+  plan.forget_changes = true;
+  const auto is_same = [&](const Pending& one) { return one.vote.label == plan.label; };
+  if (std::ranges::any_of(pending_, is_same)) return {};  // this position waits for other shards
+  const std::uint64_t number = rules_.synchronous ? plan.label / rules_.every : plan.label;
+  // At the same labels on all shards: otherwise each would stand on a part of its own that is not committed.
+  const bool ends_chain = pending_.size() >= rules_.most_pending && number % rules_.most_pending == 0;
+  const bool is_full = base_.empty() || number % rules_.base_every == 0 || ends_chain;
+  plan.kind = is_full ? ExportPlan::Kind::full : ExportPlan::Kind::delta;
+  if (!is_full) plan.on = base_;
+  planned_label_ = plan.label;
+  return plan;
+}
+
+DISTRIB_DECL void ExportCore::written(std::uint64_t step, LogPart part, std::vector<LogTable> tables) {
+  base_ = part.name;
+  if (part.is_full() && pending_.size() >= rules_.most_pending) pending_.clear();  // nothing waits for them
+  LogVote vote;
+  vote.label = planned_label_;
+  vote.step = step;
+  vote.lineage = lineage_;
+  vote.shard = rules_.shard;
+  vote.shards = rules_.shards;
+  vote.epoch = epoch_;
+  vote.part = std::move(part);
+  vote.tables = std::move(tables);
+  pending_.push_back({std::move(vote), false});
+}
+
+DISTRIB_DECL void ExportCore::vote(ExportActions& out) {
+  if (!has_started()) return;
+  for (Pending& one : pending_) {
+    if (std::exchange(one.voted, true)) continue;
+    out.emplace_back(export_action::Put{vote_name(one.vote.label, rules_.shard, epoch_), to_text(one.vote)});
+  }
+}
+
+DISTRIB_DECL auto ExportCore::mark() const -> ExportMark {
+  ExportMark mark;
+  mark.base = base_;
+  for (const Pending& one : pending_) mark.votes.push_back(one.vote);
+  return mark;
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/serve/model_replica.hpp>
+
+#include "support/catch.hpp"
+#include "support/exported_job.hpp"
+#include "support/temp_directory.hpp"
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+using distrib::ModelReplica;
+
+namespace {
+
+using ReplicaTestRow = std::array<float, 4>;
+
+auto row_in(const distrib::ModelView& view, std::uint64_t key) {
+  ReplicaTestRow row{};
+  view.rows("t", std::array{key}, row);
+  return row;
+}
+
+struct FollowedJob {
+  support::TempDirectory directory;
+  std::string path = (directory / "log").string();
+  support::ExportedJob job;
+
+  explicit FollowedJob(std::uint32_t shards = 2) : job{path, shards} {
+    job.rows = {{1, {0.5F, -1, 2, 0}}, {2, {0.001F, 0, 0, 0}}, {~std::uint64_t{0}, {3, 4, 5, 6}}};
+    job.bias = 1;
+    job.export_at(10);
+  }
+  void export_second() {
+    job.rows.erase(1);
+    job.rows[2] = {0.001F, 0.25F, 0, 0};
+    job.rows[7] = {1, 1, 1, 1};
+    job.bias = 2;
+    job.export_at(20);
+  }
+  [[nodiscard]] auto name_of_part(distrib::LogPosition position) -> std::string {
+    distrib::Error error;
+    distrib::DirectoryLog log{path};
+    std::string name = log.read_head(error)->head.manifest;
+    for (;;) {
+      const auto bytes = log.get(name, 1 << 20, error);
+      const auto manifest = distrib::parse_log_manifest(distrib::as_text(distrib::ByteView{bytes}), error);
+      REQUIRE(manifest);
+      if (manifest->position == position) return manifest->parts.at(0).name;
+      name = manifest->before;
+    }
+  }
+  void overwrite(const std::string& name, std::size_t at) const {
+    std::fstream file{path + "/" + name, std::ios::in | std::ios::out | std::ios::binary};
+    file.seekg(0, std::ios::end);
+    at = static_cast<std::size_t>(file.tellg()) - 1 - at;
+    file.seekg(static_cast<std::streamoff>(at));
+    const char old = static_cast<char>(file.get());
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put(static_cast<char>(old ^ 1));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a replica serves what was exported: rows, initial rows of all other keys, variables") {
+  FollowedJob followed;
+  ModelReplica replica{{followed.path}};
+  CHECK(!replica.ready());
+  std::error_code ec;
+  ReplicaTestRow row{};
+  replica.view().rows("t", std::array{std::uint64_t{1}}, row, ec);
+  CHECK(ec == distrib::export_errc::not_ready);
+  CHECK(replica.poll());
+  CHECK(replica.ready());
+  CHECK(!replica.poll());
+  const distrib::ModelView first = replica.view();
+  CHECK(first.position() == 1);
+  CHECK(first.step() == 10);
+  CHECK(row_in(first, 1) == ReplicaTestRow{0.5F, -1, 2, 0});
+  CHECK(row_in(first, 9) == support::ExportedJob::initial(9));
+  CHECK(first.variable("bias").values.as<float>()[2] == 1);
+  CHECK(first.variable("bias").values.as<float>()[3] == 1);
+
+  followed.export_second();
+  CHECK(replica.poll());
+  const distrib::ModelView second = replica.view();
+  CHECK(second.position() == 2);
+  CHECK(row_in(second, 1) == support::ExportedJob::initial(1));
+  CHECK(row_in(second, 2) == ReplicaTestRow{0.001F, 0.25F, 0, 0});
+  CHECK(second.variable("bias").values.as<float>()[0] == 2);
+  CHECK(row_in(first, 1) == ReplicaTestRow{0.5F, -1, 2, 0});
+  CHECK(first.variable("bias").values.as<float>()[0] == 1);
+  const distrib::ReplicaStatus status = replica.status();
+  CHECK(status.position == 2);
+  CHECK(status.newest == 2);
+  CHECK(status.views == 2);
+  CHECK(status.counts.positions == 2);
+  REQUIRE(status.tables.size() == 1);
+  CHECK(status.tables[0].digest == followed.job.digest());
+  CHECK(status.tables[0].rows == 3);
+
+  second.rows("nothing", {}, {}, ec);
+  CHECK(ec == distrib::export_errc::unknown_name);
+  CHECK(second.variable("nothing", ec) == nullptr);
+  CHECK_THROWS_AS(second.variable("nothing"), std::system_error);
+}
+
+TEST_CASE("a view that is kept delays the version after the next one") {
+  FollowedJob followed;
+  ModelReplica replica{{followed.path}};
+  REQUIRE(replica.poll());
+  {
+    const distrib::ModelView kept = replica.view();
+    followed.export_second();
+    CHECK(replica.poll());
+    followed.job.export_at(30);
+    CHECK(!replica.poll());
+    CHECK(replica.status().delayed == 1);
+    CHECK(replica.status().position == 2);
+  }
+  CHECK(replica.poll());
+  CHECK(replica.view().position() == 3);
+}
+
+TEST_CASE("a replica recovers from objects that are missing or damaged, and keeps what it serves") {
+  FollowedJob followed;
+  ModelReplica replica{{followed.path}};
+  REQUIRE(replica.poll());
+  followed.export_second();
+  const std::string part = followed.name_of_part(2);
+  const std::string file = followed.path + "/" + part;
+  std::filesystem::rename(file, file + "x");
+  CHECK(!replica.poll());
+  CHECK(replica.status().counts.missing == 1);
+  CHECK(replica.status().last_error.code == distrib::export_errc::missing_object);
+  CHECK(replica.status().newest == 2);
+  std::filesystem::rename(file + "x", file);
+  followed.overwrite(part, 0);
+  CHECK(!replica.poll());
+  CHECK(replica.status().last_error.code == distrib::export_errc::wrong_hash);
+  CHECK(row_in(replica.view(), 1) == ReplicaTestRow{0.5F, -1, 2, 0});
+  followed.overwrite(part, 0);
+  CHECK(replica.poll());
+  CHECK(!replica.status().last_error);
+  CHECK(replica.view().position() == 2);
+}
+
+TEST_CASE("damage with a checksum that fits, and a tombstone that is left out, are found by the digest") {
+  for (const bool leaves_out : {false, true}) {
+    FollowedJob followed{1};
+    ModelReplica replica{{followed.path}};
+    REQUIRE(replica.poll());
+    followed.export_second();
+    distrib::DirectoryLog log{followed.path};
+    distrib::Error error;
+    const auto head = log.read_head(error);
+    auto bytes = log.get(head->head.manifest, 1 << 20, error);
+    auto manifest = distrib::parse_log_manifest(distrib::as_text(distrib::ByteView{bytes}), error);
+    REQUIRE(manifest);
+    const std::string good = manifest->parts[0].name;
+    auto part = log.get(good, 1 << 20, error);
+    auto contents = distrib::parse_log_part(part, error);
+    REQUIRE(contents);
+    REQUIRE(contents->tables[0].gone_keys() == 1);
+    if (leaves_out) contents->tables[0].gone = {};
+    else part[static_cast<std::size_t>(contents->tables[0].values.data() - part.data())] ^= std::byte{1};
+    const auto made = distrib::write_log_part(*contents, error);
+    manifest->parts[0] = {distrib::part_name(20, 0, 1, made), made.size(), manifest->parts[0].on, {}};
+    log.put(manifest->parts[0].name, made, error);
+    const std::string text = to_text(*manifest);
+    const distrib::LogHead wrong{head->head.log, 2, distrib::manifest_name(2, text), head->head.epochs};
+    log.put(wrong.manifest, distrib::as_bytes(text), error);
+    REQUIRE(log.swap_head(head->version, wrong, error));
+
+    CHECK(!replica.poll());
+    CHECK(replica.status().last_error.code == distrib::export_errc::wrong_digest);
+    CHECK(row_in(replica.view(), 1) == ReplicaTestRow{0.5F, -1, 2, 0});
+    REQUIRE(log.swap_head(log.read_head(error)->version, head->head, error));
+    CHECK(replica.poll());  // from the base
+    CHECK(replica.status().counts.bases == 2);
+    CHECK(replica.status().tables[0].digest == followed.job.digest());
+  }
+}
+
+TEST_CASE("an operator holds a replica at a position, takes it back, and lets it follow") {
+  FollowedJob followed;
+  ModelReplica replica{{followed.path}};
+  replica.hold(2);
+  CHECK(replica.poll());
+  CHECK(replica.view().position() == 1);
+  followed.export_second();
+  followed.job.export_at(30);
+  CHECK(replica.poll());
+  CHECK(replica.view().position() == 2);
+  CHECK(!replica.poll());
+  CHECK(replica.status().newest == 3);
+  replica.hold(1);
+  CHECK(replica.poll());
+  CHECK(replica.view().position() == 1);
+  CHECK(row_in(replica.view(), 1) == ReplicaTestRow{0.5F, -1, 2, 0});
+  replica.release();
+  CHECK(replica.poll());
+  CHECK(replica.view().position() == 3);
+}
+
+TEST_CASE("a replica is ready when it is warm, and keeps its limit of memory") {
+  FollowedJob followed;
+  int calls = 0;
+  ModelReplica replica{{followed.path}, {.memory_bytes = 0, .warm_up = [&](const distrib::ModelView& view) {
+                                           CHECK(view.position() == 1);
+                                           if (++calls == 1) throw std::runtime_error{"not yet"};
+                                         }}};
+  CHECK(replica.poll());
+  CHECK(!replica.ready());
+  CHECK(!replica.poll());
+  CHECK(replica.ready());
+  CHECK(calls == 2);
+
+  ModelReplica small{{followed.path}, {.memory_bytes = 100, .warm_up = {}}};
+  CHECK(!small.poll());
+  CHECK(small.status().last_error.code == distrib::export_errc::too_large);
+  CHECK(!small.ready());
+}
+
+TEST_CASE("a job that goes back to an earlier step, on other shards, is the next position") {
+  FollowedJob followed;
+  ModelReplica replica{{followed.path}};
+  followed.export_second();
+  CHECK(replica.poll());
+  support::ExportedJob again{followed.path, 3, 2};
+  again.rows = {{5, {9, 9, 9, 9}}};
+  again.export_at(5);
+  CHECK(replica.poll());
+  CHECK(replica.view().position() == 3);
+  CHECK(replica.view().step() == 5);
+  CHECK(replica.view().manifest().is_base());
+  CHECK(row_in(replica.view(), 5) == ReplicaTestRow{9, 9, 9, 9});
+  CHECK(row_in(replica.view(), 7) == support::ExportedJob::initial(7));
+}
+
+TEST_CASE("a directory without a log is named") {
+  const support::TempDirectory directory;
+  ModelReplica replica{{(directory / "nothing").string()}};
+  CHECK(!replica.poll());
+  CHECK(replica.status().last_error.code == distrib::export_errc::no_log);
+}
