@@ -120,9 +120,12 @@ class HashedModel {
   auto gradients(distrib::Step step, distrib::Rank rank, std::span<const distrib::SharedBuffer> values) -> Gradients {
     Gradients made;
     distrib::sim::Dice random{hash(step, rank, values)};
-    for (const distrib::ShardLayout& layout : layouts_)
-      for (float& element : made.dense.emplace_back(layout.block_bytes() / sizeof(float)))
-        element = rounded(job_.wire_format, number(random.next()));
+    for (const distrib::ShardLayout& layout : layouts_) {
+      const std::span<float> block = made.dense.emplace_back(layout.block_bytes() / sizeof(float));  // gaps are zeros
+      for (const distrib::ShardLayout::Entry& entry : layout.entries())
+        for (float& element : block.subspan(entry.offset_bytes / sizeof(float), entry.size_bytes / sizeof(float)))
+          element = rounded(job_.wire_format, number(random.next()));
+    }
     find(step, rank);
     made.tables.resize(job_.tables.size());
     for (std::size_t table = 0; table < job_.tables.size(); ++table) {
