@@ -102,7 +102,7 @@ class HttpClient {
     // Newer versions of cpp-httplib wait by themselves and report silence like a closed connection, and a handshake that
     // ended at the deadline like one that was refused: the time distinguishes them.
     const bool late = Clock::now() >= watch_->deadline;
-    const bool silent = late || Clock::now() >= progress + options_.idle_timeout;
+    const bool silent = used->waits_itself && (late || Clock::now() >= progress + options_.idle_timeout);
     http_errc code = code_of(failure);
     if ((code == http_errc::ended_early && silent) || (code == http_errc::no_tls && late)) code = http_errc::timed_out;
     error = {watch_->ended.value_or(code), request.where() + used->proxy};
@@ -123,6 +123,7 @@ class HttpClient {
     std::string origin;
     std::unique_ptr<detail::HttpSocket> socket;  // null if the client ends its waits by itself; outlives the client
     std::unique_ptr<httplib::ClientImpl> client;
+    bool waits_itself = false;  // not in an HttpWire
     std::string proxy = {};  // " by proxy HOST:PORT", for messages
     bool hides_password = false;
   };
@@ -160,7 +161,13 @@ class HttpClient {
     client->set_follow_location(false);
     client->set_decompress(false);
     detail::send_targets_as_they_are(*client);
-    Connection made{.origin = origin, .socket = std::move(socket), .client = std::move(client)};
+#ifdef CPPHTTPLIB_VERSION_NUM
+    constexpr bool waits_itself = true;
+#else
+    const bool waits_itself = socket != nullptr;
+#endif
+    Connection made{
+        .origin = origin, .socket = std::move(socket), .client = std::move(client), .waits_itself = waits_itself};
     if (proxy) {
       made.client->set_proxy(proxy->host, proxy->port);
       if (!proxy->user.empty()) made.client->set_proxy_basic_auth(proxy->user, proxy->password);
