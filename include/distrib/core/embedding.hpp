@@ -39,7 +39,8 @@ struct EmbeddingOptions {
   /// up.
   std::uint64_t max_rows = 0;
   /// After this many updates a use counts as half a use: the updates of some days, for example. Counted in steps of 64
-  /// updates. 0: all uses count the same, however long ago. Needs `max_rows`.
+  /// updates, up to update 2^26 of the job: from then on nothing is halved. 0: all uses count the same, however long
+  /// ago. Needs `max_rows`.
   std::uint64_t half_life = 0;
   /// Most keys without a row in one update, of all workers together: memory that a server sets aside beside that of
   /// `max_rows`. 0: a sixteenth of `max_rows`, at least 65 536. Needs `max_rows`.
