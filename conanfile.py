@@ -29,7 +29,7 @@ class Distrib(ConanFile):
 
     def set_version(self):
         header = load(self, f"{self.recipe_folder}/include/distrib/version.hpp")
-        self.version = re.search(r'version = "([\d.]+)"', header)[1]
+        self.version = re.search(r'version_text = "([\d.]+)"', header)[1]
 
     def layout(self):
         cmake_layout(self)

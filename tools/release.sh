@@ -24,7 +24,7 @@ released=$(git tag --list 'v*' | sed 's/^v//' | sort -V | tail -n 1)
 
 trap 'git checkout -q -- . && refuse "nothing was released"' ERR
 sed -i "s/^#define DISTRIB_VERSION .*/#define DISTRIB_VERSION $number/
-        s/\(std::string_view version = \)\".*\"/\1\"$version\"/" $header
+        s/\(std::string_view version_text = \)\".*\"/\1\"$version\"/" $header
 sed -i "s/\"version\": \".*\"/\"version\": \"$version\"/" $manifest
 sed -i "s/^## \[$version\] - unreleased/## [$version] - $(date +%F)/" CHANGELOG.md
 python3 -B tests/architecture/check.py versions

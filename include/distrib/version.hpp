@@ -11,7 +11,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// The version as text, "major.minor.patch". CMake reads it from this line.
-inline constexpr std::string_view version = "0.2.0";
+inline constexpr std::string_view version_text = "0.2.0";
 
 }  // namespace v0
 }  // namespace distrib

@@ -505,15 +505,15 @@ def prologue(tree):
 
 def versions(tree):
     header = tree.text["version.hpp"]
-    words = re.search(r'std::string_view version = "(\d+)\.(\d+)\.(\d+)"', header)
+    words = re.search(r'std::string_view version_text = "(\d+)\.(\d+)\.(\d+)"', header)
     number = re.search(r"#define DISTRIB_VERSION (\d+)", header)
     if not words or not number:
-        yield "version.hpp: no string `version`, or no DISTRIB_VERSION"
+        yield "version.hpp: no string `version_text`, or no DISTRIB_VERSION"
         return
     major, minor, patch = map(int, words.groups())
     text = ".".join(words.groups())
     if int(number[1]) != 10000 * major + 100 * minor + patch:
-        yield f"version.hpp: DISTRIB_VERSION is {number[1]}, but `version` is {text}"
+        yield f"version.hpp: DISTRIB_VERSION is {number[1]}, but `version_text` is {text}"
     newest = re.search(r"^## \[?(\d+\.\d+\.\d+)", (tree.root / "CHANGELOG.md").read_text(), re.MULTILINE)
     if not newest or newest[1] != text:
         yield f"CHANGELOG.md: the newest section is {newest[1] if newest else 'missing'}, version.hpp says {text}"
@@ -724,9 +724,9 @@ PLANTED = {
     ],
     "versions": [
         {"include/distrib/version.hpp":
-         '#define DISTRIB_VERSION 203\ninline constexpr std::string_view version = "0.2.3";\n', "CHANGELOG.md": "## [0.2.2]\n"},
+         '#define DISTRIB_VERSION 203\ninline constexpr std::string_view version_text = "0.2.3";\n', "CHANGELOG.md": "## [0.2.2]\n"},
         *({"include/distrib/version.hpp":
-           '#define DISTRIB_VERSION 203\ninline constexpr std::string_view version = "0.2.3";\n',
+           '#define DISTRIB_VERSION 203\ninline constexpr std::string_view version_text = "0.2.3";\n',
            "CHANGELOG.md": "## [0.2.3]\n", "docs/guide/a.md": asked}
           for asked in ["find_package(distrib 0.1 REQUIRED)", "distrib/[>=0.1 <0.2]"]),
     ],

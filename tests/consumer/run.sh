@@ -12,7 +12,7 @@ strict='-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wnon-v
 rm -rf "$scratch" && mkdir -p "$scratch" && cd "$scratch"
 ! command -v ccache >/dev/null || export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 
-version() { sed -n 's/.*string_view version = "\(.*\)".*/\1/p' "$source_root/include/distrib/version.hpp"; }
+version() { sed -n 's/.*string_view version_text = "\(.*\)".*/\1/p' "$source_root/include/distrib/version.hpp"; }
 
 install_and_move() {  # an installed package may be moved, and must not contain the path of its build
   cmake --install "$build" --prefix "$scratch/first" >/dev/null

@@ -13,6 +13,6 @@
 namespace {
 auto facts() -> Facts {
   const auto slice = distrib::Slice::along(distrib::Shape{784, 128}, 0, 392, 392);
-  return {&distrib::failure_category(), &distrib::version, distrib::to_string(slice)};
+  return {&distrib::failure_category(), &distrib::version_text, distrib::to_string(slice)};
 }
 }  // namespace

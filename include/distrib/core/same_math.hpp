@@ -15,7 +15,8 @@
 // nor on the compiler and its flags, except as core/rounded.hpp says about linking with -ffast-math.
 //
 // Each result differs from the exact value by at most 0.501 units in the last place of a float, so it is nearly always
-// the nearest float. NaN stays NaN. All functions are pure; any thread may call them.
+// the nearest float. NaN stays NaN. All functions are pure; any thread may call them. Trap: a unit that is compiled with
+// -ffast-math promises that no function takes or returns NaN or an infinite number; of those it computes garbage.
 
 #if defined(DISTRIB_SAME_BITS) && defined(__FAST_MATH__)
 #error \
@@ -24,6 +25,7 @@
 
 #if defined(__clang__)
 #pragma float_control(push)
+#pragma float_control(precise, on)
 #pragma clang fp contract(off)
 #elif defined(__GNUC__)
 #pragma GCC push_options
