@@ -47,7 +47,8 @@ import time
 PS, WORKERS = ["ps0", "ps1"], ["worker0", "worker1", "worker2"]  # worker0 is the chief
 NAMES = PS + WORKERS
 TABLES, DENSE = ["click_train", "--batch=32"], ["fashion_mnist_train", "--batch=8", "--parts=2"]
-JOBS = [(TABLES, 150), (DENSE, 500)]  # with their numbers of steps, which take about a second
+BOUNDED = [*TABLES, "--max_rows=2048", "--half_life=40", "--min_count=2"]  # rows are evicted all the time
+JOBS = [(TABLES, 150), (BOUNDED, 150), (DENSE, 500)]  # with their numbers of steps, which take about a second
 COUNTING, CONTRIBUTIONS = ["counting", "--save_every=50"], 12000
 STALENESS = 3
 LIMIT = 90  # seconds for a job
