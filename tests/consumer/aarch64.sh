@@ -7,8 +7,8 @@
 #        aarch64.sh bits     updaters compute the same bits with g++ and clang, and nothing is fused in the library
 #        aarch64.sh pages    memory of parameter servers on systems with pages of 4, 16 and 64 KiB
 #        aarch64.sh rooms    all tests of all rooms
-#        aarch64.sh job      the main example in one process, as a cluster, and as one job with tasks of both processors:
-#                            the same hash
+#        aarch64.sh job      the main example in one process, as a cluster, as one job with tasks of both processors, and
+#                            such a job over TLS with kills: the same hash
 #        aarch64.sh          all of these
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -95,35 +95,15 @@ rooms() {
   ctest --preset aarch64 -j "$jobs" --output-log build/logs/ctest-aarch64.txt
 }
 
-# Jobs of real processes: all tasks on aarch64, and ps 1 and worker 1 on aarch64 with the others on this processor.
+# Jobs of real processes, with all tasks on aarch64 and with some.
 job() {
-  local out=$PWD/build/aarch64_job host=$PWD/build/release options=(--steps 20) name
+  local out=$PWD/build/aarch64_job
   build fashion_mnist_train
   cmake --preset release >/dev/null
   cmake --build --preset release -j "$jobs" --target fashion_mnist_train fashion_mnist_convert distrib_command
   rm -rf "$out" && mkdir -p "$out"
   task "$out/emulated" "$PWD/build/aarch64/examples/fashion_mnist_train"
-  cat >"$out/mixed" <<MIXED
-#!/bin/sh
-case " \$* " in *' --task_index=1 '*) exec '$out/emulated' "\$@" ;; esac
-exec '$host/examples/fashion_mnist_train' "\$@"
-MIXED
-  chmod +x "$out/mixed"
-  cd "$out"
-  "$host/examples/fashion_mnist_convert" /usr/share/datasets/fashion-mnist data >convert.log
-  options+=(--data data)
-  "$host/examples/fashion_mnist_train" "${options[@]}" --out native >native.log
-  ./emulated "${options[@]}" --out alone >alone.log
-  for name in emulated mixed; do
-    "$host/tools/distrib" launch --ps 2 --workers 3 -- "./$name" "${options[@]}" --out "cluster_$name" >"cluster_$name.log" 2>&1 ||
-      { tail -n 40 "cluster_$name.log" >&2; return 1; }
-  done
-  python3 - native alone cluster_emulated cluster_mixed <<'HASHES'
-import json, sys
-hashes = {name: json.load(open(name + "/summary.json"))["parameters_sha256"] for name in sys.argv[1:]}
-for name, value in hashes.items(): print(f"{name:18} {value}")
-sys.exit(len(set(hashes.values())) != 1)
-HASHES
+  tests/consumer/aarch64_jobs.py build/release "$out/emulated" "$out"
 }
 
 task() {  # SCRIPT PROGRAM   writes a script that runs the program under qemu

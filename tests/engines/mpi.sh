@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: mpi.sh BUILD
-# Open MPI's mpirun runs examples/mpi twice: without host lists, and with lists of four host names that all mean this
-# machine. Each time a parameter server and a worker are killed during the training, and the job must end by itself with
-# the parameters of an undisturbed job. A third job is stopped and continued; a fourth has a wrong flag and must fail at
-# once. The functions are in tests/engines/support.
+# Open MPI's mpirun runs examples/mpi three times: without host lists, with lists of four host names that all mean this
+# machine, and with these lists over TLS. Each time a parameter server and a worker are killed during the training, and
+# the job must end by itself with the parameters of an undisturbed job. Another job is stopped and continued; the last has
+# a wrong flag and must fail at once. The functions are in tests/engines/support.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/job.sh"
 need mpirun openmpi-bin
@@ -43,6 +43,7 @@ kill_task() {  # ps|worker INDEX
   for pid in $(cat "/proc/${mpirun% }/task/${mpirun% }/children"); do
     grep -qzx "OMPI_COMM_WORLD_RANK=$rank" "/proc/$pid/environ" || continue
     child=$(cat "/proc/$pid/task/$pid/children")
+    [ "$name" != secure ] || encrypts "${child% }"
     kill -KILL $child || fail "$1$2 does not run, so it cannot be killed"
     echo "killed $1$2, process ${child% } of mpirun's rank $rank, after step $(step_of "$name/logs/worker0.log")"
     until_true 60 "the restart of $1$2" grep -q 'ended with 137: starting it again' "$name/logs/$1$2.log"
@@ -53,8 +54,13 @@ kill_task() {  # ps|worker INDEX
 
 echo "$(mpirun --version | head -n 1)"
 host_lists=(-D 'ps_hosts=["n1", "n2"]' -D 'worker_hosts=["n2", "n3", "n4"]')
-for run in main listed; do
-  [ $run = main ] && submit main || submit listed "${host_lists[@]}"
+certificates
+for run in main listed secure; do
+  case $run in
+    main) submit main ;;
+    listed) submit listed "${host_lists[@]}" ;;
+    secure) submit secure "${host_lists[@]}" -D tls_secret_name="$work/tls" ;;
+  esac
   until_true 90 'step 40' reached 40
   kill_task ps 1
   until_true 90 'step 120' reached 120

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: slurm.sh BUILD
 # Slurm with five nodes, all on this machine, runs examples/slurm. A parameter server and a worker are killed during the
-# training, and the job must end by itself with the parameters of an undisturbed job. A second job is stopped and
-# submitted again, a third one is requeued by the script itself, and a fourth has a wrong flag and must fail at once.
+# training, and the job must end by itself with the parameters of an undisturbed job; then the same over TLS. Another job
+# is stopped and submitted again, the next one is requeued by the script itself, and the last has a wrong flag and must
+# fail at once.
 # The functions are in tests/engines/support.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/job.sh"
@@ -96,8 +97,8 @@ kill_task() {  # ps|worker INDEX
   read -r pid node < <(program_of $component "$2")
   [ -n "${node:-}" ] || fail "slurmd does not list $1$2"
   kill -KILL "$pid" || fail "$1$2 does not run, so it cannot be killed"
-  echo "killed $1$2, process $pid of node $node, after step $(step_of main/logs/worker0.log)"
-  until_true 60 "the restart of $1$2" grep -q 'ended with 137: starting it again' "main/logs/$1$2.log"
+  echo "killed $1$2, process $pid of node $node, after step $(step_of "$name/logs/worker0.log")"
+  until_true 60 "the restart of $1$2" grep -q 'ended with 137: starting it again' "$name/logs/$1$2.log"
 }
 ends_with() {  # STATE EXIT_CODE
   until_true 120 'the end of the job' over
@@ -105,14 +106,19 @@ ends_with() {  # STATE EXIT_CODE
   [ "$(state)" = "$1" ] && [ "$(exit_code)" = "$2:0" ] || fail "$name: the job did not end as $1 with code $2"
 }
 
-submit main
-until_true 90 'step 40' reached 40
-echo "nodes: $(squeue -h -j "$job" -o '%i %N' | sort | tr '\n' ' ')"
-kill_task ps 1
-until_true 90 'step 120' reached 120
-kill_task worker 1
-ends_with COMPLETED 0
-check_result main
+certificates
+for run in main secure; do
+  [ $run = main ] && submit main || submit secure -D tls_secret_name="$work/tls"
+  until_true 90 'step 40' reached 40
+  echo "nodes: $(squeue -h -j "$job" -o '%i %N' | sort | tr '\n' ' ')"
+  read -r pid node < <(program_of 1 0)
+  [ $run = main ] || encrypts "$pid"
+  kill_task ps 1
+  until_true 90 'step 120' reached 120
+  kill_task worker 1
+  ends_with COMPLETED 0
+  check_result $run
+done
 
 # Sends the signal that Slurm sends before the time limit. The job must stop, and continue when it is submitted again.
 submit stopped

@@ -3,6 +3,8 @@
 #   prepare BUILD        makes the data, the hash of an undisturbed run in one process ($expected), and the options
 #                        $values for rendering templates
 #   hosts                makes the host names n1 to n5 known, all of them addresses of this machine
+#   certificates         makes $work/tls, certificates for these hosts; a job whose tasks have DISTRIB_TLS_DIRECTORY
+#                        encrypts its connections, or fails
 #   step_of LOG          prints the last step in a task's log
 #   reached STEP         true if worker 0 of the job $name has reached the step, or the job is over (`over` of the
 #                        script)
@@ -20,6 +22,19 @@ hosts() {
     echo "10.77.0.$n n$n" >>"$work/hosts"
   done
   mount --bind "$work/hosts" /etc/hosts
+}
+
+certificates() {
+  mkdir "$work/tls" && (
+    umask 077
+    cd "$work/tls" &&
+      openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout tls.key -out tls.crt -days 1 \
+        -subj /CN=job -addext "subjectAltName=DNS:n1,DNS:n2,DNS:n3,DNS:n4,DNS:n5,DNS:distrib" 2>/dev/null &&
+      cp tls.crt ca.crt
+  ) || fail 'openssl made no certificates'
+}
+encrypts() {  # PROCESS     fails unless the task was told to
+  grep -qzx "DISTRIB_TLS_DIRECTORY=$work/tls" "/proc/$1/environ" || fail "process $1 does not have DISTRIB_TLS_DIRECTORY"
 }
 
 steps=500
