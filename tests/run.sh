@@ -28,7 +28,7 @@
 #        tests/run.sh torch jobs [OPTION...]   of these the jobs, or some of them, as long and as often as told:
 #                               tests/libtorch/jobs.py names the options, as --only kills --kills 10 --steps 300
 #        tests/run.sh site      builds the documentation (docs/site.sh), then in headless Chromium: what the search finds,
-#                               and that each page fits on a phone
+#                               and that each page fits on a phone; and the page that shows a running job
 #        tests/run.sh engines [NAME...]   jobs on real cluster managers, all of them or those of tests/engines that are
 #                               named, as slurm and mpi: a parameter server and a worker are killed; as root
 set -uo pipefail
@@ -230,6 +230,11 @@ simulation() {  # FROM COUNT PROGRAM TAG
   passed=$((passed + 1))
 }
 
+status_page() {
+  build release distrib_command fashion_mnist_convert fashion_mnist_train &&
+    counted "tests/site/status_page.py" tests/site/status_page.py build/release
+}
+
 # Says of each mistake which test noticed it.
 mutations() {  # OPTION... NAME...
   if ! python3 -B tests/mutations.py build "$@"; then
@@ -325,9 +330,10 @@ case ${1:-} in
     [ "${2:-}" = units ] || part "the door to LibTorch: jobs" torch_jobs "${@:3}"
     ;;
   site)
-    ensure_packages site browser
+    ensure_packages build example site browser
     part "the site" counted "docs/site.sh" docs/site.sh
     for script in tests/site/search.py tests/site/phrases.py tests/site/pages.py; do part "$script" counted "$script" "$script"; done
+    part "the status page" status_page
     ;;
   engines)
     scripts=()

@@ -6,8 +6,12 @@
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
+using distrib::json_array;
 using distrib::json_text;
+using distrib::JsonObject;
 
 TEST_CASE("json_text: strings", "[core][json]") {
   CHECK(json_text("") == R"("")");
@@ -45,4 +49,23 @@ TEST_CASE("json_text: numbers and bools", "[core][json]") {
   CHECK(json_text(-std::numeric_limits<float>::infinity()) == R"("-Infinity")");
   CHECK(json_text(std::numeric_limits<float>::quiet_NaN()) == R"("NaN")");
   CHECK(json_text(-std::numeric_limits<double>::quiet_NaN()) == R"("NaN")");
+}
+
+TEST_CASE("JsonObject: members in their order", "[core]") {
+  CHECK(JsonObject{}.text() == "{}");
+  CHECK(JsonObject{}.add("file", std::string{"a\"b\n"}).add("records", 7U).add("good", true).text() ==
+        R"({"file":"a\"b\n","records":7,"good":true})");
+  CHECK(JsonObject{}.add_json("list", "[1,2]").text() == R"({"list":[1,2]})");
+}
+
+TEST_CASE("JsonObject: numbers that JSON does not have", "[core]") {
+  const double inf = std::numeric_limits<double>::infinity();
+  CHECK(JsonObject{}.add("a", std::numeric_limits<float>::quiet_NaN()).add("b", inf).add("c", -inf).text() ==
+        R"({"a":"NaN","b":"Infinity","c":"-Infinity"})");
+}
+
+TEST_CASE("json_array: what the function makes of each element", "[core]") {
+  const auto to_json = [](int i) { return JsonObject{}.add("i", i).text(); };
+  CHECK(json_array(std::vector<int>{}, to_json) == "[]");
+  CHECK(json_array(std::vector{1, 2}, to_json) == R"([{"i":1},{"i":2}])");
 }

@@ -17,15 +17,15 @@ namespace {
 
 /// Returns the answer to a request that arrives `at_once` bytes at a time, and then ends.
 auto answer_to(std::string_view request, std::size_t at_once) -> std::string {
-  PageCore core{{"/metrics", "text/x"}};
+  PageCore core{{{"/metrics", "text/x"}, {"/other", "text/y"}}};
   DriveAction action = core.next({}, 0);
   std::string answer;
-  while (action.kind != ActionKind::done || core.is_asked()) {
-    if (core.is_asked()) {
+  while (action.kind != ActionKind::done || core.asked()) {
+    if (core.asked()) {
       CHECK(action.kind == ActionKind::done);
       CHECK(answer.empty());
-      core.show("content 1\n");
-      CHECK_FALSE(core.is_asked());
+      core.show(*core.asked() == 0 ? "content 1\n" : "content 2\n");
+      CHECK_FALSE(core.asked());
       action = core.next({}, 0);
       continue;
     }
@@ -53,6 +53,8 @@ auto answer_to(std::string_view request, std::size_t at_once) -> std::string {
 TEST_CASE("PageCore: answers requests, in pieces of any size", "[net]") {
   const std::string good =
       "HTTP/1.1 200 OK\r\nContent-Type: text/x\r\nContent-Length: 10\r\nConnection: close\r\n\r\ncontent 1\n";
+  const std::string other =
+      "HTTP/1.1 200 OK\r\nContent-Type: text/y\r\nContent-Length: 10\r\nConnection: close\r\n\r\ncontent 2\n";
   const std::string bad =
       "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 16\r\nConnection: close\r\n\r\n"
       "400 Bad Request\n";
@@ -77,6 +79,7 @@ TEST_CASE("PageCore: answers requests, in pieces of any size", "[net]") {
       {"Prometheus", "GET /metrics HTTP/1.1\r\nHost: a:1\r\nUser-Agent: Prometheus/2\r\nAccept: */*\r\n\r\n", good},
       {"the shortest request", "GET /metrics HTTP/1.0\r\n\r\n", good},
       {"typed by hand, without carriage returns", "GET /metrics HTTP/1.1\nHost: a\n\n", good},
+      {"the second page", "GET /other HTTP/1.1\r\n\r\n", other},
       {"a query", "GET /metrics?name=x HTTP/1.1\r\n\r\n", good},
       {"an empty value, a tab", "GET /metrics HTTP/1.1\r\nA:\r\nB:\tc\r\n\r\n", good},
       {"more than a request", "GET /metrics HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n", good},
@@ -115,7 +118,7 @@ TEST_CASE("PageCore: answers requests, in pieces of any size", "[net]") {
 }
 
 TEST_CASE("PageCore: ends with the error of the system", "[net]") {
-  PageCore core{{"/metrics", "text/x"}};
+  PageCore core{{{"/metrics", "text/x"}}};
   CHECK(core.next({}, 0).kind == ActionKind::read);
   const auto reset = std::make_error_code(std::errc::connection_reset);
   const DriveAction action = core.next(reset, 0);
@@ -125,14 +128,14 @@ TEST_CASE("PageCore: ends with the error of the system", "[net]") {
 
 TEST_CASE("PageCore: asks once for the content, which may be empty or cut off", "[net]") {
   for (const bool lost : {false, true}) {
-    PageCore core{{"/", "text/x"}};
+    PageCore core{{{"/", "text/x"}}};
     const DriveAction read = core.next({}, 0);
     const auto bytes = distrib::as_bytes("GET / HTTP/1.1\r\n\r\n");
     std::copy(bytes.begin(), bytes.end(), read.space.begin());
     CHECK(core.next({}, bytes.size()).kind == ActionKind::done);
-    CHECK(core.is_asked());
+    CHECK(core.asked() == 0U);
     CHECK(core.next({}, 0).kind == ActionKind::done);  // nothing continues without the content
-    CHECK(core.is_asked());
+    CHECK(core.asked() == 0U);
     core.show({});
     const DriveAction write = core.next({}, 0);
     REQUIRE(write.kind == ActionKind::write);
@@ -141,6 +144,6 @@ TEST_CASE("PageCore: asks once for the content, which may be empty or cut off", 
     const DriveAction end = core.next(reset, lost ? 0 : write.bytes.size());
     CHECK(end.kind == ActionKind::done);
     CHECK(end.result == reset);
-    CHECK_FALSE(core.is_asked());
+    CHECK_FALSE(core.asked());
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/distrib/tensor_numbers.hpp"
 
-#include "tools/distrib/json_line.hpp"
+#include "tools/distrib/json_values.hpp"
 
 #include "support/catch.hpp"
 

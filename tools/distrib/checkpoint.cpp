@@ -4,6 +4,7 @@
 
 #include "bytes_text.hpp"
 #include "checkpoint_convert.hpp"
+#include "json_values.hpp"
 #include "report.hpp"
 #include "tensor_numbers.hpp"
 
@@ -12,6 +13,7 @@
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/checkpoint/formats/tensor_file.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
+#include <distrib/core/json_text.hpp>
 #include <distrib/core/sha256.hpp>
 
 #include <CLI/CLI.hpp>
@@ -158,8 +160,8 @@ auto shape_json(const distrib::Shape& shape) -> std::string {
 }
 
 /// Returns the members that describe a tensor.
-auto described(const StoredTensor& tensor) -> JsonLine {
-  JsonLine line;
+auto described(const StoredTensor& tensor) -> distrib::JsonObject {
+  distrib::JsonObject line;
   line.add("name", tensor.name).add("dtype", tensor.type_name()).add_json("shape", shape_json(tensor.shape));
   return line;
 }
@@ -247,7 +249,7 @@ void show_numbers(const StoredTensor& tensor, const Numbers& numbers, std::size_
   const std::uint64_t finite = numbers.count - numbers.not_finite;
   const double mean = finite == 0 ? 0 : numbers.sum / static_cast<double>(finite);
   if (report.json()) {
-    JsonLine line = described(tensor);
+    distrib::JsonObject line = described(tensor);
     line.add_json("values", "[" + joined(numbers.first, ",") + "]").add("not_finite", numbers.not_finite);
     if (finite != 0) line.add("least", numbers.least).add("most", numbers.most).add("mean", mean);
     return report.line(line.text());
@@ -320,7 +322,7 @@ void check(const std::string& prefix, Report& report) {
     if (!report.json()) report.line(description(tensor, tensor.name.size()));
   }
   if (report.json())
-    report.line(JsonLine{}
+    report.line(distrib::JsonObject{}
                     .add("checkpoint", reader->prefix())
                     .add("tensors", reader->tensors().size())
                     .add("bytes", total)

@@ -14,6 +14,7 @@
 #include <distrib/checkpoint/formats/tensor_file.hpp>
 #include <distrib/checkpoint/formats/torch_writer.hpp>
 #include <distrib/checkpoint/object_names.hpp>
+#include <distrib/core/json_text.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/parse_job.hpp>
@@ -315,7 +316,7 @@ void Export::tell(const distrib::detail::FileLayout& layout) {
       const NamedTensor& tensor = heads_[part.tensor];
       total += static_cast<std::uint64_t>(tensor.shape.elements()) * size_bytes(tensor.dtype);
       if (!report_.json()) continue;
-      JsonLine line;
+      distrib::JsonObject line;
       line.add("name", tensor.name).add("dtype", name(tensor.dtype)).add_json("shape", to_string(tensor.shape));
       line.add("file", file.path);
       if (format_ == TensorFormat::safetensors && options_.digest) line.add("sha256", digests_[part.tensor]);
@@ -325,7 +326,7 @@ void Export::tell(const distrib::detail::FileLayout& layout) {
     Report::note(name + ": left out, the format has no " + file_->reader.find(name)->type_name());
   const std::string& shown = layout.index_path.empty() ? options_.output : layout.index_path;
   if (report_.json())
-    report_.line(JsonLine{}
+    report_.line(distrib::JsonObject{}
                      .add("checkpoint", file_->reader.prefix())
                      .add("output", shown)
                      .add("files", layout.files.size())

@@ -10,6 +10,7 @@
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/checkpoint/formats/tensor_file.hpp>
 #include <distrib/core/crc32c.hpp>
+#include <distrib/core/json_text.hpp>
 #include <distrib/core/sha256.hpp>
 
 #include <algorithm>
@@ -85,7 +86,7 @@ void Import::run() {
   for (const std::string& name : left_out_)
     Report::note(name + ": left out, a checkpoint has no " + file_->reader.find(name)->type_name());
   if (report_.json())
-    report_.line(JsonLine{}
+    report_.line(distrib::JsonObject{}
                      .add("file", options_.prefix)
                      .add("checkpoint", options_.output)
                      .add("tensors", imported_.size())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "json_line.hpp"
+#include "json_values.hpp"
 
 #include <distrib/summary/scalar_event.hpp>
 

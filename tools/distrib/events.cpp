@@ -8,6 +8,7 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
+#include <distrib/core/json_text.hpp>
 #include <distrib/summary/event_reader.hpp>
 
 #include <algorithm>
@@ -46,7 +47,7 @@ auto run_name(const std::string& run, const std::string& root) -> std::string {
 /// Prints a run as lines of JSON: its points, then its values that are not points, then what was left out.
 void tell_json(const std::string& name, const RunEvents& run, Report& report) {
   for (const ScalarEvent& event : run.scalars)
-    report.line(JsonLine{}
+    report.line(distrib::JsonObject{}
                     .add("run", name)
                     .add("tag", escaped_text(event.tag))
                     .add("step", event.step)
@@ -54,14 +55,14 @@ void tell_json(const std::string& name, const RunEvents& run, Report& report) {
                     .add("value", event.value)
                     .text());
   for (const RunEvents::OtherValues& other : run.others)
-    report.line(JsonLine{}
+    report.line(distrib::JsonObject{}
                     .add("run", name)
                     .add("tag", escaped_text(other.tag))
                     .add("what", escaped_text(other.what))
                     .add("no_points", other.values)
                     .text());
   for (const auto& [tag, points] : run.superseded)
-    report.line(JsonLine{}.add("run", name).add("tag", escaped_text(tag)).add("left_out", points).text());
+    report.line(distrib::JsonObject{}.add("run", name).add("tag", escaped_text(tag)).add("left_out", points).text());
 }
 
 /// Prints a run as text: a line for each curve, then its values that are not points, then what was left out.

@@ -2,8 +2,9 @@
 #pragma once
 
 #include "escaped_text.hpp"
-#include "json_line.hpp"
+#include "json_values.hpp"
 
+#include <distrib/core/json_text.hpp>
 #include <distrib/example/example_view.hpp>
 #include <distrib/example/sequence_example_view.hpp>
 
@@ -37,7 +38,7 @@ namespace tools {
   feature.for_each<std::int64_t>([&](std::int64_t value) { add(distrib::json_text(value)); });
   feature.for_each<float>([&](float value) { add(distrib::json_text(value)); });
   feature.for_each<distrib::ByteView>([&](distrib::ByteView value) { add('"' + base64(value) + '"'); });
-  return JsonLine{}.add_json(name, list + "]").text();
+  return distrib::JsonObject{}.add_json(name, list + "]").text();
 }
 
 /// Returns the features as {"name":{"int64_list":[1,2]}}, in the order of their names. Of features with equal names the
@@ -45,7 +46,7 @@ namespace tools {
 [[nodiscard]] inline auto features_json(const distrib::ExampleView& example) -> std::string {
   std::map<std::string_view, distrib::FeatureView> features;
   example.for_each([&](const distrib::FeatureView& feature) { features.insert_or_assign(feature.name(), feature); });
-  JsonLine line;
+  distrib::JsonObject line;
   for (const auto& [name, feature] : features) line.add_json(escaped_text(name), feature_json(feature));
   return line.text();
 }
@@ -54,7 +55,7 @@ namespace tools {
 [[nodiscard]] inline auto lists_json(const distrib::SequenceExampleView& sequence) -> std::string {
   std::map<std::string_view, distrib::FeatureListView> lists;
   sequence.for_each_list([&](const distrib::FeatureListView& list) { lists.insert_or_assign(list.name(), list); });
-  JsonLine line;
+  distrib::JsonObject line;
   for (const auto& [name, list] : lists) {
     std::string steps = "[";
     list.for_each(
@@ -83,10 +84,10 @@ namespace tools {
   if (ec) return {};
   const auto with_lists = as_sequence(record, sequence, ec);
   if (ec) return {};
-  if (!with_lists) return JsonLine{}.add_json("feature", features_json(example)).text();
-  return JsonLine{}
-      .add_json("context", JsonLine{}.add_json("feature", features_json(example)).text())
-      .add_json("feature_lists", JsonLine{}.add_json("feature_list", lists_json(*with_lists)).text())
+  if (!with_lists) return distrib::JsonObject{}.add_json("feature", features_json(example)).text();
+  return distrib::JsonObject{}
+      .add_json("context", distrib::JsonObject{}.add_json("feature", features_json(example)).text())
+      .add_json("feature_lists", distrib::JsonObject{}.add_json("feature_list", lists_json(*with_lists)).text())
       .text();
 }
 

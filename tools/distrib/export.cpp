@@ -4,9 +4,9 @@
 
 #include "bytes_text.hpp"
 #include "exit_status.hpp"
-#include "json_line.hpp"
 #include "report.hpp"
 
+#include <distrib/core/json_text.hpp>
 #include <distrib/export_log/directory_log.hpp>
 #include <distrib/export_log/log_part.hpp>
 #include <distrib/export_log/retire_log.hpp>
@@ -50,7 +50,7 @@ auto entry_line(const distrib::LogEntry& entry, bool json) -> std::string {
   }
   const char* const kind = manifest.is_base() ? "base" : "delta";
   if (json)
-    return JsonLine{}
+    return distrib::JsonObject{}
         .add("position", manifest.position)
         .add("step", manifest.step)
         .add("kind", std::string{kind})
@@ -164,7 +164,8 @@ auto verify_export_log(const ExportOptions& options) -> int {
     wrong.where = "position " + std::to_string(entry->manifest.position) + ", " + wrong.where;
     report.failure(wrong);
   }
-  if (options.json) report.line(JsonLine{}.add("positions", std::uint64_t{list.size()}).add("good", good).text());
+  if (options.json)
+    report.line(distrib::JsonObject{}.add("positions", std::uint64_t{list.size()}).add("good", good).text());
   else if (!list.empty())
     report.line(options.directory + ": " + std::to_string(good) + " of " + std::to_string(list.size()) +
                 " positions are good, from " + std::to_string(list.back().manifest.position) + " to " +
@@ -195,7 +196,7 @@ auto compact_export_log(const ExportOptions& options) -> int {
   std::size_t removed = 0;
   if (!error) removed = distrib::retire_log(log, error);
   if (error) report.failure(error);
-  else if (options.json) report.line(JsonLine{}.add("removed", std::uint64_t{removed}).text());
+  else if (options.json) report.line(distrib::JsonObject{}.add("removed", std::uint64_t{removed}).text());
   else report.line(options.directory + ": compacted, " + std::to_string(removed) + " positions removed");
   return report.finish();
 }

@@ -4,6 +4,7 @@
 #include "find_program.hpp"
 #include "free_ports.hpp"
 #include "guard.hpp"
+#include "job_page.hpp"
 #include "process.hpp"
 #include "supervisor.hpp"
 #include "task_environment.hpp"
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,6 +32,11 @@ auto local_cluster(std::size_t ps, std::size_t workers) -> distrib::ClusterSpec 
   for (const std::uint16_t port : ports) addresses.push_back("127.0.0.1:" + std::to_string(port));
   const auto first_worker = addresses.begin() + static_cast<std::ptrdiff_t>(ps);
   return {{"ps", {addresses.begin(), first_worker}}, {"worker", {first_worker, addresses.end()}}};
+}
+
+/// Reads PORT, which is one of this machine's, or HOST:PORT.
+auto page_address(const std::string& text) -> distrib::Address {
+  return distrib::Address::parse(text.find(':') == std::string::npos ? "127.0.0.1:" + text : text);
 }
 
 }  // namespace
@@ -65,9 +72,14 @@ auto launch(const LaunchOptions& options) -> int {
 
   const bool coloured = use_colours(::isatty(STDOUT_FILENO) == 1, std::getenv("NO_COLOR"), std::getenv("TERM"));
   return run_guarded([&] {
-    Supervisor supervisor{std::move(commands), options.rules, coloured};
+    std::unique_ptr<JobPage> page;
+    if (!options.status.empty())
+      page = std::make_unique<JobPage>(page_address(options.status), cluster,
+                                       certificates ? tls_of(certificates->directory()) : nullptr);
+    Supervisor supervisor{std::move(commands), options.rules, coloured, page.get()};
     supervisor.say(hosts);
     if (certificates) supervisor.say("certificates: " + certificates->directory());
+    if (page) supervisor.say("status page: " + page->url());
     return supervisor.run();
   });
 }

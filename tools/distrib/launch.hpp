@@ -14,6 +14,7 @@ struct LaunchOptions {
   std::size_t workers = 1;
   bool evaluator = false;  ///< Start a task evaluator, too.
   bool tls = false;        ///< Make certificates, and tell the tasks where they are (DISTRIB_TLS_DIRECTORY).
+  std::string status;      ///< PORT of this machine or HOST:PORT where the status page is; empty: there is none.
   LaunchRules rules;
   std::vector<std::string> program;  ///< PROGRAM and its arguments.
 };

@@ -130,6 +130,15 @@ class LaunchCore {
   /// True if all tasks were killed.
   [[nodiscard]] auto killing() const -> bool { return killing_; }
 
+  /// Returns the state of a task, for the user: "runs", "starts again", "ended with code 0".
+  [[nodiscard]] auto state_of(std::size_t number) const -> std::string {
+    const Task& task = tasks_[number];
+    if (task.state == State::ended) return to_string(task.ending);
+    return task.state == State::running ? "runs" : "starts again";
+  }
+  /// Returns how often a task was started again.
+  [[nodiscard]] auto restarts_of(std::size_t number) const -> std::uint32_t { return tasks_[number].restarts; }
+
   /// Returns the exit code, once all tasks have ended: 0 if each of them ended with 0, otherwise the code of the first
   /// task that failed and was not started again.
   [[nodiscard]] auto exit_code() const -> int { return decider_ ? tools::exit_code(tasks_[*decider_].ending) : 0; }

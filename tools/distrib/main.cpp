@@ -48,6 +48,9 @@ int main(int argc, char** argv) try {
   launch->add_flag("--tls", options.tls,
                    "Make certificates for this run, by the program openssl; the tasks find them by\n"
                    "DISTRIB_TLS_DIRECTORY and use TLS, or end with code 65 if they cannot");
+  launch->add_option("--status", options.status,
+                     "Show the job on a page at http://127.0.0.1:PORT/, or at HOST:PORT for others to see; 0: a free\n"
+                     "port. With --tls it is https://. The page only shows, nothing can be changed there");
   CLI::Option* restart = launch->add_flag("--restart", options.rules.restart,
                                           "Restart a task that was killed by a signal, or ended with code 1 or a "
                                           "shell's code for a signal (129 to 192)");
@@ -94,6 +97,9 @@ int main(int argc, char** argv) try {
   status->add_option("address", asked.server, "HOST:PORT of the parameter server")->required();
   status->add_flag("--watch", asked.watch, "Repeat every second, with rates, until Ctrl-C");
   status->add_flag("--json", asked.json, "Print one JSON object per line, one for each shard");
+  status->add_option("--html", asked.html, "Write a page with the state of this moment into this file")
+      ->excludes("--watch")
+      ->excludes("--json");
   status->add_option("--within", asked.within, "Seconds within which each shard must answer")
       ->check(CLI::Range(0.001, 86'400.0).description(""))
       ->capture_default_str();

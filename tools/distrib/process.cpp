@@ -22,9 +22,9 @@ auto pointers_to(const std::vector<std::string>& texts) -> std::vector<char*> {
   return pointers;
 }
 
-/// Runs in the child. `out` and `err`: the ends of the pipes to which it writes.
-[[noreturn]] void become(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
-                         ::pid_t parent, int out, int err) {
+/// Runs in the child. The parent may have other threads, so nothing here takes memory or a lock. `argv` and `envp`: end
+/// with a null pointer. `out` and `err`: the ends of the pipes to which it writes.
+[[noreturn]] void become(char* const* argv, char* const* envp, ::pid_t parent, int out, int err) {
   ::setpgid(0, 0);  // Ctrl-C on the terminal must not reach it
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // the parent has died before prctl
@@ -36,10 +36,8 @@ auto pointers_to(const std::vector<std::string>& texts) -> std::vector<char*> {
   ::dup2(in, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
-  const auto argv = pointers_to(arguments);
-  const auto envp = pointers_to(environment);
-  ::execvpe(argv[0], argv.data(), envp.data());
-  std::fprintf(stderr, "cannot run %s: %s\n", argv[0], std::strerror(errno));
+  ::execvpe(argv[0], argv, envp);
+  ::dprintf(STDERR_FILENO, "cannot run %s: %s\n", argv[0], ::strerrordesc_np(errno));
   ::_exit(126);
 }
 
@@ -59,10 +57,12 @@ auto start_process(const std::vector<std::string>& arguments, const std::vector<
   ::fcntl(out[0], F_SETFL, O_NONBLOCK);
   ::fcntl(err[0], F_SETFL, O_NONBLOCK);
 
+  const auto argv = pointers_to(arguments);
+  const auto envp = pointers_to(environment);
   const ::pid_t parent = ::getpid();
   process.id = ::fork();
   if (process.id < 0) ec = {errno, std::generic_category()};
-  if (process.id == 0) become(arguments, environment, parent, out[1], err[1]);
+  if (process.id == 0) become(argv.data(), envp.data(), parent, out[1], err[1]);
   if (process.id > 0) ::setpgid(process.id, process.id);  // in both processes: the group must exist before any signal
   return process;
 }

@@ -2,6 +2,7 @@
 // `distrib records count` and `check`.
 #include "records_input.hpp"
 
+#include <distrib/core/json_text.hpp>
 #include <distrib/core/paths.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/record/frame.hpp>
@@ -20,7 +21,7 @@ struct Contents {
 auto damage_json(const std::vector<distrib::Damage>& ranges) -> std::string {
   std::string list = "[";
   for (const distrib::Damage& range : ranges)
-    (list += list.size() > 1 ? "," : "") += JsonLine{}
+    (list += list.size() > 1 ? "," : "") += distrib::JsonObject{}
                                                 .add("offset", range.offset)
                                                 .add("record", range.record)
                                                 .add("kind", damage_kind(range.code))
@@ -32,7 +33,7 @@ auto damage_json(const std::vector<distrib::Damage>& ranges) -> std::string {
 void tell(Report& report, const std::string& file, Contents& contents, const std::vector<distrib::Damage>& damage,
           bool list_damage) {
   if (report.json()) {
-    JsonLine line;
+    distrib::JsonObject line;
     line.add("file", file).add("records", contents.records).add("payload_bytes", contents.payload_bytes);
     line.add("sha256", distrib::to_hex(contents.hash.finish())).add_json("damage", damage_json(damage));
     if (contents.suspect != 0) line.add("suspect", contents.suspect);

@@ -4,6 +4,7 @@
 #include "records_input.hpp"
 
 #include <distrib/core/files.hpp>
+#include <distrib/core/json_text.hpp>
 #include <distrib/record/dali_index.hpp>
 #include <distrib/record/index_file.hpp>
 #include <distrib/record/record_writer.hpp>
@@ -53,8 +54,9 @@ void index_remote(const std::string& file, const RecordsOptions& options, Report
   progress.clear();
   if (error) return tell_failure(report, error);
   const std::string name = distrib::detail::shown_name(made.name);
-  report.line(options.json ? JsonLine{}.add("file", shown).add("records", made.records).add("index", name).text()
-                           : name + ": " + std::to_string(made.records) + " records");
+  report.line(options.json
+                  ? distrib::JsonObject{}.add("file", shown).add("records", made.records).add("index", name).text()
+                  : name + ": " + std::to_string(made.records) + " records");
 }
 
 }  // namespace
@@ -74,8 +76,9 @@ auto records_index(const RecordsOptions& options) -> int {
       const distrib::RecordIndex index{file};
       if (options.dali) distrib::write_dali_index(index, path);
       else distrib::write_index_file(file, index.offsets());
-      report.line(options.json ? JsonLine{}.add("file", file).add("records", index.size()).add("index", path).text()
-                               : path + ": " + std::to_string(index.size()) + " records");
+      report.line(options.json
+                      ? distrib::JsonObject{}.add("file", file).add("records", index.size()).add("index", path).text()
+                      : path + ": " + std::to_string(index.size()) + " records");
     } catch (const std::system_error& error) {
       report.failure(distrib::error_of(error));
     }
@@ -96,7 +99,7 @@ auto records_split(const RecordsOptions& options) -> int {
     for (std::size_t part = 0; part < parts; ++part) {
       const distrib::RecordSplit& split = found.splits[part];
       if (options.json)
-        report.line(JsonLine{}
+        report.line(distrib::JsonObject{}
                         .add("file", file)
                         .add("part", part)
                         .add("first", split.first)

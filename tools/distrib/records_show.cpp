@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `distrib records head` and `cat`: show the contents of records.
 #include "example_json.hpp"
+#include "json_values.hpp"
 #include "list_inference.hpp"
 #include "records_input.hpp"
 
+#include <distrib/core/json_text.hpp>
 #include <distrib/core/paths.hpp>
 #include <distrib/example/infer_schema.hpp>
 
@@ -64,25 +66,25 @@ auto schema_lines(const Schema& schema) -> std::vector<std::pair<std::string, st
 }
 
 auto schema_json(const std::string& file, const Schema& schema) -> std::string {
-  const auto join = [](std::string& list, const JsonLine& line) {
+  const auto join = [](std::string& list, const distrib::JsonObject& line) {
     (list += list.size() > 1 ? "," : "") += line.text();
   };
   std::string features = "[";
   for (const InferredFeature& feature : schema.features) {
-    JsonLine line;
+    distrib::JsonObject line;
     line.add("name", escaped_text(feature.name)).add("kind", distrib::name(feature.kind()));
     line.add("fewest", feature.fewest).add("most", feature.most).add("missing", feature.missing);
     join(features, line.add("conflict", feature.conflict()));
   }
   std::string lists = "[";
   for (const auto& [name, list] : schema.lists) {
-    JsonLine line;
+    distrib::JsonObject line;
     line.add("name", escaped_text(name)).add("kind", distrib::name(list.steps.kind()));
     line.add("fewest_steps", list.fewest_steps).add("most_steps", list.most_steps);
     line.add("fewest", std::min(list.steps.fewest, list.steps.most)).add("most", list.steps.most);
     join(lists, line.add("missing", schema.records - list.records).add("conflict", list.steps.conflict()));
   }
-  JsonLine line;
+  distrib::JsonObject line;
   line.add("file", file).add("schema_records", schema.records).add_json("features", features + "]");
   if (!schema.lists.empty()) line.add_json("feature_lists", lists + "]");
   return line.text();

@@ -5,6 +5,7 @@
 #include "records_input.hpp"
 
 #include <distrib/core/files.hpp>
+#include <distrib/core/json_text.hpp>
 #include <distrib/core/paths.hpp>
 #include <distrib/record/frame.hpp>
 #include <distrib/record/record_writer.hpp>
@@ -73,7 +74,7 @@ void tell_copied(const std::string& file, const std::string& output, const Copie
   std::uint64_t lost = 0;
   for (const distrib::Damage& range : damage) lost += range.bytes;
   if (report.json()) {
-    JsonLine line;
+    distrib::JsonObject line;
     line.add("file", file).add("output", output).add("records", copied.records);
     line.add("lost_ranges", damage.size()).add("lost_bytes", lost).add("suspect", copied.suspect);
     return report.line(line.text());
@@ -139,9 +140,10 @@ auto records_merge(const RecordsOptions& options) -> int {
     const std::uint64_t records = writer.records();
     const std::string shown = distrib::detail::shown_name(options.output);
     writer.close();
-    report.line(options.json ? JsonLine{}.add("output", shown).add("files", files.size()).add("records", records).text()
-                             : shown + ": " + std::to_string(records) + " records of " + std::to_string(files.size()) +
-                                   " files");
+    report.line(
+        options.json
+            ? distrib::JsonObject{}.add("output", shown).add("files", files.size()).add("records", records).text()
+            : shown + ": " + std::to_string(records) + " records of " + std::to_string(files.size()) + " files");
   } catch (const std::system_error& error) {
     progress.clear();
     tell_failure(report, distrib::error_of(error));

@@ -3,10 +3,10 @@
 
 #include "exit_status.hpp"
 #include "failure_word.hpp"
-#include "json_line.hpp"
 
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
+#include <distrib/core/json_text.hpp>
 
 #include <cstdio>
 #include <string>
@@ -29,7 +29,7 @@ class Report {
   /// The same with this exit code.
   void failure(const distrib::Error& error, int code) {
     if (json_)
-      line(JsonLine{}
+      line(distrib::JsonObject{}
                .add("error", failure_word(error.code))
                .add("where", error.where)
                .add("what", error.code.message())
@@ -43,14 +43,15 @@ class Report {
 
   /// Reports wrong usage, in the form of a failure.
   void refuse(const std::string& where, const std::string& what) {
-    if (json_) line(JsonLine{}.add("error", "invalid_argument").add("where", where).add("what", what).text());
+    if (json_)
+      line(distrib::JsonObject{}.add("error", "invalid_argument").add("where", where).add("what", what).text());
     else std::fprintf(stderr, "error: %s: %s\n", where.c_str(), what.c_str());
     worst(exit_usage);
   }
 
   /// Reports something that the user should know and that does not change the exit code, in the form of a failure.
   void warning(const std::string& where, const std::string& what) {
-    if (json_) line(JsonLine{}.add("warning", what).add("where", where).text());
+    if (json_) line(distrib::JsonObject{}.add("warning", what).add("where", where).text());
     else std::fprintf(stderr, "warning: %s: %s\n", where.c_str(), what.c_str());
   }
 

@@ -5,7 +5,13 @@
 #include "status_text.hpp"
 #include "tls_directory.hpp"
 
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/core/file_descriptor.hpp>
+#include <distrib/ps/server/status_page.hpp>
 #include <distrib/ps/worker/ask_status.hpp>
+
+#include <fcntl.h>
 
 #include <chrono>
 #include <cstddef>
@@ -34,6 +40,17 @@ auto show(const Shards& before, const Shards& now, bool json) -> bool {
   return std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
 }
 
+/// Writes the page. Throws `std::system_error` if it cannot.
+void write_page(const Shards& shards, const std::string& path) {
+  const std::string page = distrib::status_page_of(distrib::status_data(shards, {}));
+  std::error_code ec;
+  distrib::detail::FileDescriptor file{path, O_WRONLY | O_CREAT | O_TRUNC, ec};
+  if (!ec) file.write(distrib::as_bytes(page), ec);
+  std::error_code closing;
+  file.close(closing);
+  if (ec || closing) distrib::throw_error(ec ? ec : closing, path);
+}
+
 }  // namespace
 
 auto status(const StatusOptions& options) -> int try {
@@ -45,6 +62,7 @@ auto status(const StatusOptions& options) -> int try {
   Shards before;
   while (true) {
     Shards now = distrib::ask_status(server, how);
+    if (!options.html.empty()) return write_page(now, options.html), exit_good;
     if (!show(before, now, options.json)) return exit_io;
     if (!options.watch) return exit_good;
     before = std::move(now);

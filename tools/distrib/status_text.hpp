@@ -2,11 +2,12 @@
 #pragma once
 
 #include "bytes_text.hpp"
-#include "json_line.hpp"
 #include "time_text.hpp"
 
+#include <distrib/core/json_text.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
+#include <distrib/ps/wire/status_object.hpp>
 #include <distrib/rpc/latency_histogram.hpp>
 
 #include <algorithm>
@@ -97,43 +98,11 @@ struct StatusRates {
 
 /// Returns a shard as one line of JSON, without its line end. `rates`: since the answer before; null: there was none.
 [[nodiscard]] inline auto status_json(const distrib::ShardStatus& shard, const StatusRates* rates) -> std::string {
-  const auto list = [](const auto& of, const auto& to_json) {
-    std::string json = "[";
-    for (const auto& element : of) json += (json.size() > 1 ? "," : "") + to_json(element);
-    return json + "]";
-  };
-  JsonLine line;
-  line.add("task", shard.task).add("shard", shard.shard).add("shards", shard.shards).add("tasks", shard.tasks);
-  line.add("workers", shard.ranks).add("uptime_seconds", std::chrono::duration<double>{shard.uptime}.count());
-  line.add("job", shard.job_hash).add("consistency", shard.consistency).add("arithmetic", shard.arithmetic);
-  line.add("open", shard.open);
-  line.add("no_values", shard.no_values);
-  line.add("step", shard.step).add("total_steps", shard.total_steps).add("newest_cut", shard.newest_cut);
-  line.add("contributions", shard.contributions).add("stale", shard.stale);
-  line.add("staleness", shard.staleness);
-  line.add("pushes", shard.pushes).add("pushed_bytes", shard.pushed_bytes);
-  line.add("pulls", shard.pulls).add("pulled_bytes", shard.pulled_bytes).add("parked", shard.parked);
-  const auto add_times = [&line](const std::string& of, const distrib::LatencyHistogram& times) {
-    const auto add = [&](const char* what, std::chrono::nanoseconds time) {
-      line.add(of + what, std::chrono::duration<double>{std::min(time, times.max())}.count());
-    };
-    add("_p50_seconds", times.quantile(0.5));
-    add("_p99_seconds", times.quantile(0.99));
-    add("_max_seconds", times.max());
-  };
-  add_times("push", shard.push_times);
-  add_times("pull", shard.pull_times);
-  line.add("value_bytes", shard.value_bytes).add("slot_bytes", shard.slot_bytes).add("variables", shard.variables);
+  distrib::JsonObject line = distrib::status_object(shard);
   if (rates != nullptr) {
     line.add("steps_per_second", rates->steps).add("contributions_per_second", rates->contributions);
     line.add("bytes_per_second", rates->bytes);
   }
-  line.add_json("ranks", list(shard.of_ranks, [](const distrib::ShardStatus::RankStatus& rank) {
-                  return JsonLine{}.add("rank", rank.rank).add("here", rank.here).add("last", rank.last).text();
-                }));
-  line.add_json("variable_bytes", list(shard.of_variables, [](const distrib::ShardStatus::VariableStatus& variable) {
-                  return JsonLine{}.add("name", variable.name).add("bytes", variable.bytes).text();
-                }));
   return line.text();
 }
 

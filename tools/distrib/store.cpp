@@ -6,6 +6,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/json_text.hpp>
 #include <distrib/core/paths.hpp>
 
 #ifdef DISTRIB_TOOLS_HTTP
@@ -198,7 +199,8 @@ class Checks {
   }
 
   void tell(const std::string& what, const std::string& text, bool good) {
-    if (report_.json()) report_.line(JsonLine{}.add("check", what).add("result", text).add("good", good).text());
+    if (report_.json())
+      report_.line(distrib::JsonObject{}.add("check", what).add("result", text).add("good", good).text());
     else report_.line(what + std::string(what.size() < 30 ? 30 - what.size() : 1, ' ') + text);
   }
 

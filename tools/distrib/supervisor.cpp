@@ -43,8 +43,9 @@ auto names_of(const std::vector<TaskCommand>& commands) -> std::vector<std::stri
 
 }  // namespace
 
-Supervisor::Supervisor(std::vector<TaskCommand> commands, LaunchRules rules, bool coloured)
+Supervisor::Supervisor(std::vector<TaskCommand> commands, LaunchRules rules, bool coloured, JobPage* page)
     : core_{names_of(commands), rules},
+      page_{page},
       prefix_{coloured ? "\x1b[1mlaunch | \x1b[0m" : "launch | "},
       grace_{rules.grace} {
   for (TaskCommand& command : commands) {
@@ -79,7 +80,21 @@ auto Supervisor::run() -> int {
   return exit_output_failed;
 }
 
-void Supervisor::say(std::string_view text) { log_.append(prefix_).append(text).append("\n"); }
+// Each change of a task's state comes with a line, so the page is told with the lines.
+void Supervisor::say(std::string_view text) {
+  log_.append(prefix_).append(text).append("\n");
+  if (page_ != nullptr) page_->tell(std::string{text}, processes());
+}
+
+auto Supervisor::processes() const -> std::vector<distrib::StatusProcess> {
+  std::vector<distrib::StatusProcess> all;
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    const Task& task = tasks_[i];
+    all.push_back({task.command.name, task.process > 0 ? "process " + std::to_string(task.process) : core_.state_of(i),
+                   core_.restarts_of(i)});
+  }
+  return all;
+}
 
 void Supervisor::operator()(const StartTask& start) {
   Task& task = tasks_[start.task];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "descriptor.hpp"
+#include "job_page.hpp"
 #include "launch_core.hpp"
 #include "log_lines.hpp"
 #include "process.hpp"
@@ -27,11 +28,11 @@ struct TaskCommand {
 };
 
 /// Performs the decisions of `LaunchCore`: starts processes, sends signals, and joins their output into one log on
-/// stdout. It is one loop over poll(2), without threads. To be run inside `run_guarded`.
+/// stdout. It is one loop over poll(2), on one thread. To be run inside `run_guarded`.
 class Supervisor {
  public:
-  /// `coloured`: the name of each task has a colour of its own.
-  Supervisor(std::vector<TaskCommand> commands, LaunchRules rules, bool coloured);
+  /// `coloured`: the name of each task has a colour of its own. `page`: is told what happens; null: there is none.
+  Supervisor(std::vector<TaskCommand> commands, LaunchRules rules, bool coloured, JobPage* page);
 
   /// Runs until all processes have ended. Returns the exit code of the whole; 74 if stdout could not be written.
   [[nodiscard]] auto run() -> int;
@@ -56,6 +57,7 @@ class Supervisor {
     std::array<Stream, 2> streams;  // stdout, stderr
   };
 
+  [[nodiscard]] auto processes() const -> std::vector<distrib::StatusProcess>;
   [[nodiscard]] auto finished() const -> bool;
   void wait();
   [[nodiscard]] auto take_signals() -> bool;
@@ -68,6 +70,7 @@ class Supervisor {
   void flush();
 
   LaunchCore core_;
+  JobPage* page_;
   std::vector<Task> tasks_;
   std::vector<std::size_t> not_started_;  // tasks that the system did not start; reported to the core later
   Descriptor signals_;

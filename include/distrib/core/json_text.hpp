@@ -30,6 +30,40 @@ template <std::floating_point T> [[nodiscard]] auto json_text(T value) -> std::s
   return detail::shortest_text(value);
 }
 
+/// Builds one JSON object, member by member: `JsonObject{}.add("file", name).add("records", n).text()`. The names must
+/// differ.
+class JsonObject {
+ public:
+  /// Adds a member whose value is a text, a number or a bool, as `json_text` writes it.
+  template <class T> auto add(std::string_view name, const T& value) -> JsonObject& {
+    return add_json(name, json_text(value));
+  }
+
+  /// Adds a member whose value is JSON already.
+  auto add_json(std::string_view name, std::string_view json) -> JsonObject& {
+    text_ += text_.size() > 1 ? "," : "";
+    text_ += json_text(name) + ":";
+    text_ += json;
+    return *this;
+  }
+
+  [[nodiscard]] auto text() const -> std::string { return text_ + "}"; }
+
+ private:
+  std::string text_ = "{";
+};
+
+/// Returns the JSON array of what `to_json` makes of each element.
+template <class Range, class ToJson> [[nodiscard]] auto json_array(const Range& elements, const ToJson& to_json)
+    -> std::string {
+  std::string text = "[";
+  for (const auto& element : elements) {
+    text += text.size() > 1 ? "," : "";
+    text += to_json(element);
+  }
+  return text + "]";
+}
+
 }  // namespace v0
 }  // namespace distrib
 

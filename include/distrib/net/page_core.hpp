@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace distrib {
 inline namespace v0 {
@@ -22,13 +24,13 @@ struct Page {
   std::string content_type;  ///< The media type, for example "text/plain; charset=utf-8".
 };
 
-/// Answers one HTTP request (RFC 9112) with one page. It is a `DriveCore`.
+/// Answers one HTTP request (RFC 9112) with one of some pages. It is a `DriveCore`.
 ///
-/// A GET of the page's path (anything after a '?' is ignored) gets 200 and the content, another path 404, another
-/// method 405. A request that is not HTTP/1, or has a head of more than 4 KiB, gets 400. A peer that ends without a
+/// A GET of a page's path (anything after a '?' is ignored) gets 200 and the content, another path 404, another method
+/// 405. A request that is not HTTP/1, or has a head of more than 4 KiB, gets 400. A peer that ends without a
 /// request gets no answer. A body is not read. Then the exchange is done: the connection is not used again.
 ///
-/// When the page is wanted, the core is done for a first time, with `is_asked()` true. The owner then passes the
+/// When a page is wanted, the core is done for a first time, and `asked()` says which one. The owner then passes its
 /// content to `show`, which may take any time to collect, and drives the core once more. The core has no clock: its
 /// owner must end it in time.
 ///
@@ -37,15 +39,17 @@ class PageCore {
  public:
   static constexpr std::size_t max_head_bytes = 4096;  ///< Size of the longest head of a request.
 
-  explicit PageCore(Page page) : page_{std::move(page)} {}
+  /// `pages`: their paths differ.
+  explicit PageCore(std::vector<Page> pages) : pages_{std::move(pages)} {}
 
-  /// True if the peer waits for the content of the page.
-  [[nodiscard]] auto is_asked() const noexcept -> bool { return is_asked_; }
+  /// Returns the number of the page whose content the peer waits for; empty if it waits for none.
+  [[nodiscard]] auto asked() const noexcept -> std::optional<std::size_t> { return asked_; }
 
-  /// Sets the content; call it when `is_asked()`.
+  /// Sets the content; call it when a page is asked for.
   void show(std::string_view content) {
-    is_asked_ = false;
-    write(good, content);
+    const std::string type = pages_[*asked_].content_type;
+    asked_.reset();
+    write(good, type, content);
   }
 
   DISTRIB_DECL auto next(const std::error_code& ec, std::size_t count) -> DriveAction;
@@ -60,7 +64,8 @@ class PageCore {
   /// carriage return.
   DISTRIB_DECL static auto head_end(std::string_view text) -> std::size_t;
 
-  [[nodiscard]] DISTRIB_DECL auto status_of(std::string_view head) const -> std::string_view;
+  /// Returns the status that a request gets. `page`: becomes the number of the page that it names, if there is one.
+  [[nodiscard]] DISTRIB_DECL auto status_of(std::string_view head, std::size_t& page) const -> std::string_view;
 
   static auto take_line(std::string_view& text) -> std::string_view {
     std::string_view line = detail::cut_before(text, '\n');
@@ -77,16 +82,17 @@ class PageCore {
   }
   static auto is_visible(char c) -> bool { return c > ' ' && c <= '~'; }
 
-  DISTRIB_DECL auto answer(std::string_view status) -> DriveAction;
+  DISTRIB_DECL auto answer(std::string_view head) -> DriveAction;
+  DISTRIB_DECL auto refuse(std::string_view status) -> DriveAction;
 
-  DISTRIB_DECL void write(std::string_view status, std::string_view content);
+  DISTRIB_DECL void write(std::string_view status, std::string_view type, std::string_view content);
 
-  Page page_;
+  std::vector<Page> pages_;
   std::array<std::byte, max_head_bytes> head_{};
   std::size_t size_ = 0;
   std::string answer_;
   bool begun_ = false;
-  bool is_asked_ = false;
+  std::optional<std::size_t> asked_;
   bool answered_ = false;
 };
 

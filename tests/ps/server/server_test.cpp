@@ -254,7 +254,10 @@ TEST_CASE("Server: shows a page of metrics before the job and during it", "[ps]"
   for (seen = look(); !seen.contains("distrib_ps_open" + of); seen = look()) {
   }  // the shard starts on a thread of the pool
   CHECK(seen.at("distrib_ps_open" + of) == 0);
-  CHECK(ask("GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404 "));
+  CHECK(ask("GET /other HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404 "));
+  CHECK_THAT(ask("GET / HTTP/1.0\r\n\r\n"), ContainsSubstring("\r\n\r\n<!doctype html>"));
+  CHECK_THAT(ask("GET /status.json HTTP/1.0\r\n\r\n"),
+             ContainsSubstring("\r\n\r\n{\"shards\":[{\"task\":0,\"shard\":0,"));
   CHECK(ask("\n\n").starts_with("HTTP/1.1 400 "));
   {
     std::vector<TcpSocket> silent;  // as many visitors as are allowed; further ones are disconnected

@@ -16,3 +16,4 @@
 #include <distrib/ps/server/impl/server.ipp>
 #include <distrib/ps/server/impl/shard_clock.ipp>
 #include <distrib/ps/server/impl/shard_meter.ipp>
+#include <distrib/ps/server/impl/status_page.ipp>

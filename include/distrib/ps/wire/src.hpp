@@ -8,3 +8,4 @@
 
 #include <distrib/ps/wire/impl/messages.ipp>
 #include <distrib/ps/wire/impl/shard_status.ipp>
+#include <distrib/ps/wire/impl/status_object.ipp>

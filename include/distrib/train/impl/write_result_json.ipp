@@ -23,18 +23,14 @@ namespace detail {
 DISTRIB_DECL auto result_json(const TrainingResult& result, std::string_view events,
                               const std::vector<std::pair<std::string, double>>& further) -> std::string {
   const auto accuracy = result.metrics.find("accuracy");
-  std::string more;
-  for (const auto& [name, value] : further) more += "," + json_text(std::string_view{name}) + ":" + json_text(value);
-  return "{\"ps\":" + json_text(result.ps) + ",\"workers\":" + json_text(result.workers) +
-         ",\"shards\":" + json_text(result.shards) + ",\"mode\":" + json_text(std::string_view{result.mode}) +
-         ",\"steps\":" + json_text(result.steps) + ",\"complete\":" + json_text(result.complete) +
-         ",\"seconds\":" + json_text(result.seconds) +
-         ",\"examples_per_second\":" + json_text(result.examples_per_second) +
-         ",\"steps_per_second\":" + json_text(result.steps_per_second) +
-         ",\"test_accuracy\":" + (accuracy ? json_text(*accuracy) : "null") + ",\"loss\":" + json_text(result.loss) +
-         ",\"parameters_sha256\":" + json_text(std::string_view{result.parameters_sha256}) +
-         ",\"checkpoint\":" + json_text(std::string_view{result.checkpoint}) + ",\"events\":" + json_text(events) +
-         more + "}\n";
+  JsonObject object;
+  object.add("ps", result.ps).add("workers", result.workers).add("shards", result.shards).add("mode", result.mode);
+  object.add("steps", result.steps).add("complete", result.complete).add("seconds", result.seconds);
+  object.add("examples_per_second", result.examples_per_second).add("steps_per_second", result.steps_per_second);
+  object.add_json("test_accuracy", accuracy ? json_text(*accuracy) : "null").add("loss", result.loss);
+  object.add("parameters_sha256", result.parameters_sha256).add("checkpoint", result.checkpoint).add("events", events);
+  for (const auto& [name, value] : further) object.add(name, value);
+  return object.text() + "\n";
 }
 
 }  // namespace detail

@@ -13,6 +13,7 @@
 #include <distrib/net/error.hpp>
 #include <distrib/net/instant.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/net/page_server.hpp>
 #include <distrib/net/peer_listener.hpp>
 #include <distrib/net/run_on.hpp>
 #include <distrib/net/transport.hpp>
@@ -25,11 +26,11 @@
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/detail/give_way.hpp>
 #include <distrib/ps/server/detail/lane.hpp>
-#include <distrib/ps/server/detail/metrics_server.hpp>
 #include <distrib/ps/server/detail/server_task.hpp>
 #include <distrib/ps/server/metrics_text.hpp>
 #include <distrib/ps/server/server_options.hpp>
 #include <distrib/ps/server/shard_identity.hpp>
+#include <distrib/ps/server/status_page.hpp>
 #include <distrib/ps/server/task_end_core.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/rpc/rpc_pool_server.hpp>
@@ -40,6 +41,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -55,10 +57,11 @@ namespace detail {
 
 /// The shell of a ps task: an rpc server whose shards are divided into lanes, one lane per thread of the pool. The last
 /// thread has no lane; it reads and writes files. A pool of one thread does both on it. Shard s is on lane s % lanes.
-/// State of the whole task (whether it is over, the metrics page, the observer) belongs to the first thread.
+/// State of the whole task (whether it is over, the pages, the observer) belongs to the first thread.
 class TaskShell final : public ServerTask {
  public:
   using Lane = detail::Lane<ServerConnection, TaskShell>;
+  static constexpr std::size_t most_events = 50;
 
   TaskShell(IoPool& io, const ClusterSpec& cluster, std::uint32_t index, ShardKinds kinds, ServerOptions options)
       : io_{io},
@@ -181,8 +184,12 @@ class TaskShell final : public ServerTask {
 
   /// Reports an event to the observer, with the name of the task before the text.
   void tell(Event::Kind kind, const std::string& text) {
-    if (!options_.observer) return;
-    asio::dispatch(executor_, [this, kind, text] { options_.observer({kind, name_, {}, {}, name_ + ": " + text}); });
+    if (!options_.observer && !options_.metrics) return;
+    asio::dispatch(executor_, [this, kind, text] {
+      if (events_.size() == most_events) events_.pop_front();
+      events_.push_back({std::chrono::system_clock::now(), text});
+      if (options_.observer) options_.observer({kind, name_, {}, {}, name_ + ": " + text});
+    });
   }
 
   /// Reports what a shard has done.
@@ -236,7 +243,7 @@ class TaskShell final : public ServerTask {
     look_timer_.cancel();
     hang_up_timer_.cancel();
     asio::post(disk_, [this] { refresh_.reset(); });
-    metrics_server_.reset();
+    pages_.reset();
     tell_end();
   }
 
@@ -271,12 +278,23 @@ class TaskShell final : public ServerTask {
     how.plain = {
         "GET ",
         "HTTP/1.1 400 Bad Request\r\nContent-Length: 26\r\nConnection: close\r\n\r\nuse https: it speaks TLS.\n"};
-    metrics_server_.reset(new MetricsServer{executor_,
-                                            address,
-                                            {"/metrics", std::string{metrics_content_type}},
-                                            [this](auto show) { gather(std::move(show)); },
-                                            std::move(how)});
-    metrics_port_ = metrics_server_->port();
+    using Show = PageServer::Show;
+    std::vector<PageServer::Served> pages;
+    pages.push_back({{"/metrics", std::string{metrics_content_type}}, [this](Show show) {
+                       gather([this, show = std::move(show)](const std::vector<ShardStatus>& shards) {
+                         const auto& transport = options_.rpc.transport;
+                         show(metrics_text(shards, transport ? std::optional{transport->expires()} : std::nullopt));
+                       });
+                     }});
+    pages.push_back({{"/status.json", std::string{status_data_content_type}}, [this](Show show) {
+                       gather([this, show = std::move(show)](const std::vector<ShardStatus>& shards) {
+                         show(status_data(shards, std::vector<StatusEvent>(events_.begin(), events_.end())));
+                       });
+                     }});
+    pages.push_back(
+        {{"/", std::string{status_page_content_type}}, [](const Show& show) { show(std::string{status_page()}); }});
+    pages_.emplace(executor_, address, std::move(pages), std::move(how));
+    metrics_port_ = pages_->port();
   }
 
   // --- the transport ---
@@ -304,18 +322,18 @@ class TaskShell final : public ServerTask {
     tell(Event::Kind::tls_refused, "refused " + refused.where + ": " + refused.code.message());
   }
 
-  void gather(std::function<void(std::string)> show) {
+  /// Asks each shard for its status, and passes all to `use`.
+  void gather(std::function<void(const std::vector<ShardStatus>&)> use) {
     const auto found = std::make_shared<std::vector<std::vector<ShardStatus>>>(lanes_.size());
     on_each([found](Lane& lane) { (*found)[lane.number()] = lane.statuses(); },
-            [this, found, show = std::move(show)] {
+            [this, found, use = std::move(use)] {
               std::map<std::uint32_t, ShardStatus> sorted;
               for (auto& of_lane : *found)
                 for (ShardStatus& status : of_lane)
                   if (status.shard < shards_of_job()) sorted[status.shard] = std::move(status);
               std::vector<ShardStatus> all;
               for (auto& [number, status] : sorted) all.push_back(std::move(status));
-              const auto& transport = options_.rpc.transport;
-              show(metrics_text(all, transport ? std::optional{transport->expires()} : std::nullopt));
+              use(all);
             });
   }
 
@@ -342,7 +360,7 @@ class TaskShell final : public ServerTask {
     asked_.clear();
     look_timer_.cancel();
     hang_up_timer_.cancel();
-    metrics_server_.reset();
+    pages_.reset();
   }
 
   void tell_end() {
@@ -382,7 +400,8 @@ class TaskShell final : public ServerTask {
   std::function<void(int)> joined_;
   std::optional<int> over_;  // the exit code
   bool closed_ = false;
-  std::unique_ptr<MetricsServer> metrics_server_;  // null: no metrics
+  std::deque<StatusEvent> events_;  // the newest ones, for the status page
+  std::optional<PageServer> pages_;  // empty: no metrics
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::optional<RpcPoolServer<LaneRouter>> server_;  // declared last, because its connections use all of the above
 };

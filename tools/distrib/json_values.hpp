@@ -13,28 +13,6 @@
 
 namespace tools {
 
-/// Builds one JSON object, member by member: `JsonLine{}.add("file", name).add("records", n).text()`.
-class JsonLine {
- public:
-  template <class T>
-  auto add(std::string_view name, const T& value) -> JsonLine& {
-    return add_json(name, distrib::json_text(value));
-  }
-
-  /// Adds a member whose value is JSON already.
-  auto add_json(std::string_view name, std::string_view json) -> JsonLine& {
-    text_ += text_.size() > 1 ? "," : "";
-    text_ += distrib::json_text(name) + ":";
-    text_ += json;
-    return *this;
-  }
-
-  [[nodiscard]] auto text() const -> std::string { return text_ + "}"; }
-
- private:
-  std::string text_ = "{";
-};
-
 /// Returns bytes as base64 (RFC 4648) with padding, like bytes in the JSON of protobuf.
 [[nodiscard]] inline auto base64(distrib::ByteView bytes) -> std::string {
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

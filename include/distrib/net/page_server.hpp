@@ -17,37 +17,45 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace distrib {
 inline namespace v0 {
-namespace detail {
 
-/// Serves a page over HTTP or, with a transport, HTTPS, on one executor: to at most 16 visitors at once, for at most 5
-/// s each. Further visitors are disconnected. The content is asked for on the executor for each visitor, and never
-/// after the destructor. It may arrive later, on the executor too.
+/// Serves a few pages over HTTP or, with a transport, HTTPS, on one executor: to at most 16 visitors at once, for at
+/// most 5 s each. Further visitors are disconnected. Pages are only read: see `PageCore` for what is answered.
+///
+///     PageServer pages{io.get_executor(), {"127.0.0.1", 8080}, {{{"/metrics", "text/plain"}, gather}}};
 ///
 /// Threads: one at a time, the executor's while that runs. Must not outlive the executor's context.
-class MetricsServer {
+class PageServer {
  public:
   using Executor = PeerListener::Executor;
   static constexpr std::size_t most_visitors = 16;
   static constexpr std::chrono::seconds longest_visit{5};
 
+  /// Takes the content of a page. Call it once, at any time, on the executor.
   using Show = std::function<void(std::string)>;
 
-  /// Listens from now on; port 0 takes a free port. `content` gathers the content and then calls the function that it
-  /// is passed, once. Throws as the listener.
-  MetricsServer(const Executor& executor, const Address& address, Page page, std::function<void(Show)> content,
-                PeerListenerOptions options = {})
-      : state_{std::make_shared<State>(std::move(page), std::move(content))},
+  /// A page, and the function that gathers its content for each visitor and then calls `Show`. It is called on the
+  /// executor, and never after the server's destructor.
+  struct Served {
+    Page page;
+    std::function<void(Show)> content;
+  };
+
+  /// Listens from now on; port 0 takes a free port. Throws as the listener.
+  PageServer(const Executor& executor, const Address& address, std::vector<Served> served,
+             PeerListenerOptions options = {})
+      : state_{std::make_shared<State>(std::move(served))},
         listener_{executor, address, [state = state_](PeerStream stream) { enter(state, std::move(stream)); },
                   std::move(options)} {}
-  MetricsServer(const MetricsServer&) = delete;
-  auto operator=(const MetricsServer&) -> MetricsServer& = delete;
-  ~MetricsServer() {
+  PageServer(const PageServer&) = delete;
+  auto operator=(const PageServer&) -> PageServer& = delete;
+  ~PageServer() {
     listener_.close();
-    state_->content = nullptr;
-    for (Visit* const visit : state_->visits) visit->close();
+    state_->served.clear();
+    for (Visit* const visit : std::exchange(state_->visits, {})) visit->close();
   }
 
   [[nodiscard]] auto port() const noexcept -> std::uint16_t { return listener_.port(); }
@@ -57,22 +65,28 @@ class MetricsServer {
 
   /// Shared with the visits, so that it lives as long as they do.
   struct State {
-    State(Page shown, std::function<void(Show)> gathers) : page{std::move(shown)}, content{std::move(gathers)} {}
-    Page page;
-    std::function<void(Show)> content;  // null: nothing is shown any more
+    explicit State(std::vector<Served> all) : served{std::move(all)} {}
+    [[nodiscard]] auto pages() const -> std::vector<Page> {
+      std::vector<Page> pages;
+      for (const Served& one : served) pages.push_back(one.page);
+      return pages;
+    }
+    std::vector<Served> served;  // empty: nothing is shown any more
     std::set<Visit*> visits;
   };
 
   struct Visit {
     Visit(std::shared_ptr<State> of, PeerStream connected)
-        : state{std::move(of)}, stream{std::move(connected)}, deadline{stream.get_executor()}, core{state->page} {
+        : state{std::move(of)}, stream{std::move(connected)}, deadline{stream.get_executor()}, core{state->pages()} {
       state->visits.insert(this);
     }
     Visit(const Visit&) = delete;
     auto operator=(const Visit&) -> Visit& = delete;
     ~Visit() { state->visits.erase(this); }
 
+    /// Ends the visit: another visitor may come, although the content of this one is still being gathered.
     void close() {
+      state->visits.erase(this);
       std::error_code ignored;
       stream.lowest_layer().close(ignored);
       deadline.cancel();
@@ -80,7 +94,7 @@ class MetricsServer {
 
     std::shared_ptr<State> state;
     PeerStream stream;
-    SteadyTimer deadline;
+    detail::SteadyTimer deadline;
     PageCore core;
   };
 
@@ -96,7 +110,7 @@ class MetricsServer {
 
   static void drive(const std::shared_ptr<Visit>& visit) {
     async_drive(visit->stream, visit->core, [visit](const std::error_code&) {
-      if (visit->core.is_asked() && visit->state->content) return gather(visit);
+      if (visit->core.asked() && !visit->state->served.empty()) return gather(visit);
       std::error_code ignored;
       visit->stream.end(ignored);
       visit->stream.lowest_layer().shutdown(TcpSocket::shutdown_both, ignored);
@@ -105,7 +119,7 @@ class MetricsServer {
   }
 
   static void gather(const std::shared_ptr<Visit>& visit) {
-    visit->state->content([visit](const std::string& content) {
+    visit->state->served[*visit->core.asked()].content([visit](const std::string& content) {
       visit->core.show(content);
       drive(visit);  // fails at once if it took too long
     });
@@ -115,6 +129,5 @@ class MetricsServer {
   PeerListener listener_;
 };
 
-}  // namespace detail
 }  // namespace v0
 }  // namespace distrib
