@@ -40,6 +40,7 @@ th, td { text-align: right; padding: .15rem .8rem .15rem 0; white-space: nowrap;
 th { font-weight: 600; color: var(--faint); }
 th:first-child, td:first-child { text-align: left; }
 canvas { display: block; width: 100%; }
+[hidden] { display: none !important; }
 ul { list-style: none; margin: 0; padding: 0; }
 li { overflow-wrap: anywhere; border-bottom: 1px solid var(--line); padding: .15rem 0; }
 .key i { display: inline-block; width: .8em; height: .8em; margin: 0 .3em 0 1em; vertical-align: -.05em; }
