@@ -347,7 +347,7 @@ case ${1:-} in
     for script in "${scripts[@]}"; do part "$script" engine "$script"; done
     ;;
   *)
-    sed -n '3,31s/^# //p' "$0" >&2
+    sed -n '3,33s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

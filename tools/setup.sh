@@ -30,7 +30,7 @@ packages_of() {
     soak) echo strace iptables iproute2 ;;
     engines)
       echo debootstrap docker.io containerd runc iptables docker-compose iproute2 util-linux containernetworking-plugins ipset \
-        slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge openmpi-bin etcd-server openssl; packages_of render ;;
+        slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge openmpi-bin etcd-server openssl prometheus; packages_of render ;;
     packages) echo python3-venv debootstrap; packages_of aarch64 ;;
     aarch64) echo g++-aarch64-linux-gnu qemu-user ;;
     *) echo "setup.sh: no package group '$1'" >&2; return 64 ;;

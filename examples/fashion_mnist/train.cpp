@@ -8,7 +8,9 @@
 #include <distrib/core/usable_cpus.hpp>
 #include <distrib/ecosystem.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -17,14 +19,26 @@
 
 namespace {
 
+/// Returns how many tasks on the host of this one come before it, in the list of parameter servers, then of workers.
+auto tasks_before(const distrib::ClusterFlags& flags) -> std::size_t {
+  std::vector<std::string> hosts;
+  for (const auto* list : {&flags.ps_hosts, &flags.worker_hosts})
+    for (const std::string& task : *list) hosts.push_back(distrib::Address::parse(task).host);
+  const std::size_t place = flags.task_index + (flags.job_name == "worker" ? flags.ps_hosts.size() : 0);
+  if (place >= hosts.size()) return 0;
+  const auto here = hosts.begin() + static_cast<std::ptrdiff_t>(place);
+  return static_cast<std::size_t>(std::count(hosts.begin(), here, *here));
+}
+
 auto cluster_mode(const Settings& s, const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret)
     -> distrib::ClusterMode {
   distrib::ClusterMode mode{
       .start_within = std::chrono::seconds{s.start_within}, .secret = secret, .tls = tls_of_job()};
   if (s.metrics.empty()) return mode;
-  mode.metrics = distrib::Address::parse(s.metrics);
-  // Several servers may run on one machine, so each has its own port. Port 0: the system chooses a free one.
-  if (mode.metrics->port != 0) mode.metrics->port = static_cast<std::uint16_t>(mode.metrics->port + flags.task_index);
+  // Tasks of one host need different ports: parameter servers, then workers. Port 0: the system chooses a free one.
+  distrib::Address address = distrib::Address::parse(s.metrics);
+  if (address.port != 0) address.port = static_cast<std::uint16_t>(address.port + tasks_before(flags));
+  mode.metrics = mode.worker_metrics = address;
   return mode;
 }
 

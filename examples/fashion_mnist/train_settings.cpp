@@ -53,7 +53,7 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
       ->capture_default_str();
   app.add_option("--metrics", s.metrics,
-                 "HOST:PORT at which ps 0 answers GET /metrics; ps 1 uses the next port, and so on");
+                 "HOST:PORT at which ps 0 answers GET /metrics; ps 1 uses the next port, and so on, then the workers");
   app.add_flag("--hold_out", s.hold_out, "Train on nine tenths of the training set, evaluate on the last tenth");
   std::map<std::string, distrib::MatmulKernel> kernels;
   for (const distrib::MatmulKernel kernel : distrib::matmul_kernels()) kernels.emplace(to_string(kernel), kernel);

@@ -63,6 +63,13 @@ for task in 0, 1:
     assert get(own)[1] == text
     assert [shard["task"] for shard in data(own)["shards"]] == [task], data(own)
     assert "distrib_ps_step" in get(own + "metrics")[1]
+# The workers show what they do at the ports that follow. (Worker 2 stands still.)
+for rank in 0, 1:
+    kind, text = get(f"http://127.0.0.1:{int(port) + 2 + rank}/metrics")
+    assert kind.startswith("text/plain; version=0.0.4"), kind
+    values = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    assert float(values[f'distrib_worker_contributions_total{{rank="{rank}"}}']) > 0, text
+    assert float(values[f'distrib_worker_seconds_total{{rank="{rank}",phase="compute"}}']) > 0, text
 try:
     get(page + "metrics")
     sys.exit("the page of the launcher has metrics")

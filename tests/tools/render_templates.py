@@ -39,7 +39,7 @@ SETS = {
                      "data_claim": "records",
         "credential_secret_name": "cloud", "credential_secret_key": "key.json", "token_secret_name": "token",
         "tls_secret_name": "tls", "queue": "team", "namespace_name": "research", "deadline": 3600,
-        "probe": ["/train", "--probe"], "worker_gpus": 1,
+        "probe": ["/train", "--probe"], "worker_gpus": 1, "metrics_port": 9100,
         "environment": {"OPENBLAS_NUM_THREADS": 1}, "storage_class": "nfs", "host_volume": "/mnt/train",
         "egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}],
         "tolerations": [{"key": "gpu", "operator": "Exists"}]},

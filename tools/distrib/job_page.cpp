@@ -38,14 +38,10 @@ JobPage::JobPage(const distrib::Address& address, const distrib::ClusterSpec& cl
                      lock.unlock();
                      show(data);
                    }});
-  distrib::PeerListenerOptions listening;
-  listening.transport = transport;
   distrib::ClientRules rules = distrib::client_rules(cluster);
   rules.needs_certificate = false;  // browsers have none
-  listening.rules = std::make_shared<const distrib::ClientRules>(std::move(rules));
-  pages_.emplace(io_.get_executor(), address, std::move(pages), std::move(listening));
+  pages_.emplace(address, std::move(pages), distrib::page_listening(transport, std::move(rules)));
   url_ = (transport ? "https://" : "http://") + distrib::Address{address.host, pages_->port()}.to_string() + "/";
-  answering_ = std::thread{[this] { io_.run(); }};
   asking_ = std::thread{[this] { ask(); }};
 }
 
@@ -56,8 +52,6 @@ JobPage::~JobPage() {
   }
   wake_.notify_all();
   asking_.join();
-  asio::post(io_, [this] { pages_.reset(); });
-  answering_.join();
 }
 
 void JobPage::tell(std::string text, std::vector<distrib::StatusProcess> processes) {

@@ -3,8 +3,7 @@
 
 #include <distrib/cluster/cluster_spec.hpp>
 #include <distrib/net/address.hpp>
-#include <distrib/net/asio.hpp>
-#include <distrib/net/page_server.hpp>
+#include <distrib/net/page_thread.hpp>
 #include <distrib/net/transport.hpp>
 #include <distrib/ps/server/status_page.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
@@ -59,9 +58,7 @@ class JobPage {
   std::chrono::steady_clock::time_point looked_{};  // when the data was wanted last
   bool over_ = false;
 
-  asio::io_context io_{1};
-  std::optional<distrib::PageServer> pages_;
-  std::thread answering_;
+  std::optional<distrib::PageThread> pages_;
   std::thread asking_;
 };
 

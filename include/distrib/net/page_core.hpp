@@ -24,6 +24,9 @@ struct Page {
   std::string content_type;  ///< The media type, for example "text/plain; charset=utf-8".
 };
 
+/// The content type of metrics in Prometheus' text exposition format 0.0.4.
+inline constexpr std::string_view metrics_content_type = "text/plain; version=0.0.4; charset=utf-8";
+
 /// Answers one HTTP request (RFC 9112) with one of some pages. It is a `DriveCore`.
 ///
 /// A GET of a page's path (anything after a '?' is ignored) gets 200 and the content, another path 404, another method

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/drive.hpp>
 #include <distrib/net/page_core.hpp>
 #include <distrib/net/peer_listener.hpp>
 #include <distrib/net/peer_stream.hpp>
+#include <distrib/net/transport.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -21,6 +23,11 @@
 
 namespace distrib {
 inline namespace v0 {
+
+/// Returns how a `PageServer` listens. `transport`: pages are shown over HTTPS, and a visitor that speaks plain HTTP is
+/// told so; null: over HTTP. `rules`: which certificates of visitors are accepted, if they show one or must.
+[[nodiscard]] DISTRIB_DECL auto page_listening(std::shared_ptr<const Transport> transport, ClientRules rules)
+    -> PeerListenerOptions;
 
 /// Serves a few pages over HTTP or, with a transport, HTTPS, on one executor: to at most 16 visitors at once, for at
 /// most 5 s each. Further visitors are disconnected. Pages are only read: see `PageCore` for what is answered.
@@ -131,3 +138,7 @@ class PageServer {
 
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/net/impl/page_server.ipp>
+#endif

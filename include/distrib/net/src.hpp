@@ -10,6 +10,7 @@
 #include <distrib/net/impl/address.ipp>
 #include <distrib/net/impl/io_pool.ipp>
 #include <distrib/net/impl/page_core.ipp>
+#include <distrib/net/impl/page_server.ipp>
 #include <distrib/net/impl/peer_connector.ipp>
 #include <distrib/net/impl/peer_listener.ipp>
 #include <distrib/net/impl/signals.ipp>

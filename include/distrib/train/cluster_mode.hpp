@@ -34,6 +34,9 @@ struct ClusterMode {
   std::chrono::milliseconds evaluator_patience{3'600'000};
   /// Address at which a parameter server shows its metrics, see `ServerOptions::metrics`. Empty: it shows none.
   std::optional<Address> metrics = std::nullopt;
+  /// Address at which a worker answers `GET /metrics` for Prometheus with what it does (`WorkerMeter`), from a thread of
+  /// its own. Each worker of a machine needs its own port. Empty: it shows none.
+  std::optional<Address> worker_metrics = std::nullopt;
   /// A secret that all tasks of the job share, so that no other process can join it: `SharedSecret::of_job()` if the
   /// program that starts the tasks provides one. A task with another secret, or with none, is refused and ends with
   /// code 65.
@@ -42,7 +45,7 @@ struct ClusterMode {
   /// `net/tls/tls.hpp` if the program that starts the tasks provides certificates. Null: the connections are plain. A
   /// task without TLS cannot join a job with TLS, nor the other way round; it ends with code 65.
   std::shared_ptr<const Transport> tls = {};
-  bool metrics_need_certificate = false;  ///< See `ServerOptions::metrics_need_certificate`.
+  bool metrics_need_certificate = false;  ///< See `ServerOptions::metrics_need_certificate`; for workers, too.
 };
 
 }  // namespace v0

@@ -8,13 +8,9 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 
 namespace distrib {
 inline namespace v0 {
-
-/// The content type of `metrics_text`.
-inline constexpr std::string_view metrics_content_type = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Returns the metrics of the shards of a ps task for Prometheus, in its text exposition format 0.0.4
 /// (https://prometheus.io/docs/instrumenting/exposition_formats/): metrics `distrib_ps_...` with the labels task and

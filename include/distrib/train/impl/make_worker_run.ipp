@@ -10,12 +10,15 @@
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/instant.hpp>
+#include <distrib/net/page_server.hpp>
+#include <distrib/net/page_thread.hpp>
 #include <distrib/net/signals.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
 #include <distrib/ps/job/client_rules.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/phase.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/store/key_lists.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
@@ -23,6 +26,7 @@
 #include <distrib/ps/store/wire_block.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/ps/worker/ask_status.hpp>
+#include <distrib/ps/worker/worker_meter.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/train/any_model.hpp>
 #include <distrib/train/checkpoint_store.hpp>
@@ -75,6 +79,7 @@ class WorkerRun final : public TrainingRun {
         start_{report_.begin(job_, model_->batch_size(), job_.tasks)} {
     if (chief_) locks_.hold_chief(plan_, task_);
     if (chief_ && !plan_.by_evaluator()) evaluation_ = plan_.model().open_evaluation();
+    if (plan_.options().cluster.worker_metrics) show_metrics(*plan_.options().cluster.worker_metrics);
     // Until the first step is known: after a late start the job may be done already.
     start_.first_step = job_.total_steps;
     check_certificate();
@@ -155,8 +160,33 @@ class WorkerRun final : public TrainingRun {
         .started = [this](Step first) { started(first); },
         .step_done = [this](Step step, float loss, const auto& values) { step_done(step, loss, values); },
         .saved = [this](Step step) { saved(step); },
-        .told = [this](const Event& event) { report_.tell(event); },
-        .measured = report_.phases_of(task_)};
+        .told = [this](const Event& event) { told(event); },
+        .measured = measured()};
+  }
+
+  void told(const Event& event) {
+    if (meter_) meter_->told(event);
+    report_.tell(event);
+  }
+
+  [[nodiscard]] auto measured() -> PhaseObserver {
+    PhaseObserver hooks = report_.phases_of(task_);
+    if (!meter_) return hooks;
+    return [this, hooks = std::move(hooks)](const Phase& phase) {
+      meter_->spent(phase);
+      if (hooks) hooks(phase);
+    };
+  }
+
+  void show_metrics(const Address& address) {
+    const ClusterMode& mode = plan_.options().cluster;
+    meter_.emplace(rank_, model_->batch_size(), job_.total_steps);
+    ClientRules rules = client_rules(cluster_);
+    rules.needs_certificate = mode.metrics_need_certificate;
+    std::vector<PageServer::Served> pages;
+    pages.push_back({{"/metrics", std::string{metrics_content_type}},
+                     [this](const PageServer::Show& show) { show(meter_->text()); }});
+    page_.emplace(address, std::move(pages), page_listening(mode.tls, std::move(rules)));
   }
 
   // Waits until the job has done the steps that `GlobalStepWaiter` names. Returns false if a signal asks to stop.
@@ -212,6 +242,7 @@ class WorkerRun final : public TrainingRun {
   auto contribute(Step step, std::span<const SharedBuffer> values,
                   std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float {
     const float loss = loss_ = (*contributor_)(rank_, made_ = step, values, gradients);
+    if (meter_) meter_->contributed(loss);
     const NamedValues named{plan_.model().variables(), planned_.layouts, values};
     report_.tell(ContributionMade{step, rank_, loss, &named, true});
     heed_hooks();
@@ -256,6 +287,7 @@ class WorkerRun final : public TrainingRun {
     limit_.reset();
     start_.first_step = told_ = measured_to_ = first;
     report_.reached(first);
+    if (meter_) meter_->reached(first);
     begun_ = std::chrono::steady_clock::now();
     if (!chief_) return;
     report_.tell(start_);
@@ -264,6 +296,7 @@ class WorkerRun final : public TrainingRun {
 
   void step_done(Step step, float loss, const std::vector<SharedBuffer>& values) {
     report_.reached(step, loss);
+    if (meter_) meter_->reached(step);
     const Step before = std::exchange(told_, step);
     if (!chief_) return;
     report_.tell(StepDone{step, loss, (step - before) * start_.examples_per_step, contributor_->gradient_norm(rank_)});
@@ -401,6 +434,8 @@ class WorkerRun final : public TrainingRun {
   Step measured_to_ = 0;  // the newest checkpoint of this run; with averages: it is measured if it is due
   float loss_ = 0;  // of the newest contribution
   std::atomic<int> measures_ = 0;
+  std::optional<WorkerMeter> meter_;  // empty: no metrics
+  std::optional<PageThread> page_;
   std::unique_ptr<ClusterJob> running_;  // null: a signal ended the wait before the start
   std::optional<Signals> signals_;
   std::optional<SteadyTimer> limit_;

@@ -14,7 +14,6 @@
 #include <distrib/net/instant.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/net/page_server.hpp>
-#include <distrib/net/peer_listener.hpp>
 #include <distrib/net/run_on.hpp>
 #include <distrib/net/transport.hpp>
 #include <distrib/net/transport_refresh.hpp>
@@ -270,14 +269,8 @@ class TaskShell final : public ServerTask {
   }
 
   void show_metrics(const Address& address) {
-    PeerListenerOptions how;
-    how.transport = options_.rpc.transport;
     ClientRules rules = *rules_;
     rules.needs_certificate = options_.metrics_need_certificate;
-    how.rules = std::make_shared<const ClientRules>(std::move(rules));
-    how.plain = {
-        "GET ",
-        "HTTP/1.1 400 Bad Request\r\nContent-Length: 26\r\nConnection: close\r\n\r\nuse https: it speaks TLS.\n"};
     using Show = PageServer::Show;
     std::vector<PageServer::Served> pages;
     pages.push_back({{"/metrics", std::string{metrics_content_type}}, [this](Show show) {
@@ -293,7 +286,7 @@ class TaskShell final : public ServerTask {
                      }});
     pages.push_back(
         {{"/", std::string{status_page_content_type}}, [](const Show& show) { show(std::string{status_page()}); }});
-    pages_.emplace(executor_, address, std::move(pages), std::move(how));
+    pages_.emplace(executor_, address, std::move(pages), page_listening(options_.rpc.transport, std::move(rules)));
     metrics_port_ = pages_->port();
   }
 
