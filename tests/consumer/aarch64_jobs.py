@@ -81,9 +81,9 @@ def main():
             "encrypted": (encrypted_job, KILLS)}
     failed = 0
     for name, (command, kills) in jobs.items():
-        wrong, found = run([*command, "--out", work / name], kills), "no hash"
+        wrong, found = run([*command, "--out", work / f"{name}.out"], kills), "no hash"
         if wrong is None:
-            found = json.loads((work / name / "summary.json").read_text())["parameters_sha256"]
+            found = json.loads((work / f"{name}.out" / "summary.json").read_text())["parameters_sha256"]
             if found != expected:
                 wrong = f"not {expected}"
         print(f"{name:10} {found}{'' if wrong is None else ' FAILED: ' + wrong}", flush=True)
