@@ -17,6 +17,7 @@
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/key_lists.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/shard_store.hpp>
@@ -74,6 +75,8 @@ class WorkerRun final : public TrainingRun {
         contributor_{model_->contributor(job_, planned_.layouts)},
         start_{report_.begin(job_, model_->batch_size(), job_.tasks)} {
     if (chief_) locks_.hold_chief(plan_, task_);
+    if (const std::string uneven = chief_ ? uneven_shards(planned_.layouts) : std::string{}; !uneven.empty())
+      report_.tell(Event{Event::Kind::uneven_shards, task_, {}, {}, uneven});
     if (chief_ && !plan_.by_evaluator()) evaluation_ = plan_.model().open_evaluation();
     // Until the first step is known: after a late start the job may be done already.
     start_.first_step = job_.total_steps;
