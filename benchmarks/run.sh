@@ -6,6 +6,8 @@
 #   cuts       the work of a shard's thread while 512 MiB are saved under load, compared with a cut in one piece; and
 #              how long pushes to such a parameter server take meanwhile
 #   evaluator  the time of a chief with 10 evaluations by itself and by a task `evaluator`, compared with none
+#   fan        a contribution at a parameter server and at a worker, by the number of workers and of servers; memory of
+#              a worker; a simulated cluster of 64 parameter servers and 1024 workers
 #   files      reading files of safetensors and PyTorch, compared with pread
 #   guarantees pushes, pulls and the main job with and without names of contributions, buffers for sending them again,
 #              and checksums; not with --compiled
@@ -31,13 +33,13 @@
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,30s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,32s/^# //p' benchmarks/run.sh)
 
 names=() build=build/benchmarks compiled=OFF
 for name in "$@"; do
   case $name in
     --compiled) build=build/benchmarks_compiled compiled=ON ;;
-    cuts | evaluator | files | guarantees | kernels | main-job | main-job-tensorflow | main-job-tls | parameters | \
+    cuts | evaluator | fan | files | guarantees | kernels | main-job | main-job-tensorflow | main-job-tls | parameters | \
       products | records | records-tensorflow | rpc | rpc-abuse | torch)
       names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
@@ -45,7 +47,7 @@ for name in "$@"; do
   esac
 done
 if [ ${#names[@]} -eq 0 ]; then
-  names=(cuts evaluator files kernels main-job main-job-tls parameters products records rpc rpc-abuse)
+  names=(cuts evaluator fan files kernels main-job main-job-tls parameters products records rpc rpc-abuse)
   [ $compiled = ON ] || names+=(guarantees)
 fi
 if [ $compiled = ON ]; then
@@ -67,6 +69,7 @@ for name in "${names[@]}"; do
   case $name in
     cuts) targets+=(benchmark_ps_cuts_benchmark benchmark_ps_saves_benchmark) ;;
     evaluator) targets+=(benchmark_main_job_evaluated distrib_command fashion_mnist_convert) ;;
+    fan) targets+=(benchmark_ps_fan_benchmark benchmark_ps_simulate_benchmark) ;;
     files) targets+=(benchmark_files_tensors_benchmark) ;;
     main-job-tls) targets+=(fashion_mnist_train distrib_command fashion_mnist_convert) ;;
     guarantees) targets+=(distrib_guarantees_benchmarks distrib_command fashion_mnist_convert) ;;
@@ -118,6 +121,7 @@ measure() {  # NAME
   case $1 in
     cuts) python3 -B benchmarks/cuts.py $build ;;
     evaluator) convert && python3 -B benchmarks/evaluator.py $build $records ;;
+    fan) python3 -B benchmarks/fan.py $build ;;
     files) python3 -B benchmarks/files.py $build ;;
     guarantees) convert && python3 -B benchmarks/guarantees.py $build $records ;;
     kernels) python3 -B benchmarks/kernels.py $build ;;

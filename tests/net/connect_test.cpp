@@ -6,6 +6,8 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -82,6 +84,22 @@ TEST_CASE("Connector: tries until the server listens", "[net]") {
   }
   CHECK(waited[3] >= 5ms);  // pauses of 1, 2 and 2 ms
   CHECK(waited[0] <= waited[3]);
+}
+
+TEST_CASE("Connector: a pause with jitter is drawn, up to the whole pause", "[net]") {
+  using distrib::detail::drawn_pause;
+  CHECK(drawn_pause(100ms, 0, 1) == 100ms);
+  CHECK(drawn_pause(1ms, 7, 1) == 1ms);
+  CHECK(drawn_pause(0ms, 7, 1) == 0ms);
+  auto least = 100ms;
+  auto most = 0ms;
+  for (std::uint64_t seed = 1; seed < 1000; ++seed) {
+    least = std::min(least, drawn_pause(100ms, seed, 1));
+    most = std::max(most, drawn_pause(100ms, seed, 1));
+  }
+  CHECK(least == 1ms);
+  CHECK(most == 100ms);
+  CHECK(drawn_pause(100ms, 7, 1) != drawn_pause(100ms, 7, 2));
 }
 
 TEST_CASE("Connector: waiting gets the address and the reason of each failure", "[net]") {

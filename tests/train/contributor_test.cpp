@@ -2,6 +2,7 @@
 #include <distrib/train/contributor.hpp>
 
 #include "support/catch.hpp"
+#include "support/sanitizers.hpp"
 #include "support/temp_directory.hpp"
 #include "train/line_model.hpp"
 #include "train/table_model.hpp"
@@ -14,11 +15,14 @@
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/train/job/assemble.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -82,6 +86,26 @@ TEST_CASE("Contributor: the gradient depends on (step, rank), and not on parts a
     for (const std::int64_t parts : {1, 2}) CHECK(contribution(source, make_job(shards, parts), 1, 4) == expected);
   CHECK(contribution(source, make_job(1, 1), 0, 4) != expected);
   CHECK(contribution(source, make_job(1, 1), 1, 5) != expected);
+}
+
+TEST_CASE("Contributor: has memory only for the ranks that it is asked about", "[train]") {
+  const support::TempDirectory directory;
+  const auto source = line_model::write(directory.path()).shuffle(1).batch(16).open();
+  distrib::Job job = make_job(1, 1);
+  job.ranks = 1U << 20;  // the values and gradients of all of them would be 1 GiB and more
+  const auto layouts = distrib::shard_layouts(job);
+  const LineModel model;
+  const auto resident = [] {
+    long pages = 0;
+    std::ifstream{"/proc/self/statm"} >> pages >> pages;
+    return static_cast<std::size_t>(pages) * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  };
+  const std::size_t before = resident();
+  distrib::Contributor<LineModel, std::remove_const_t<decltype(source)>> contribute{model, source, job, layouts};
+  static_cast<void>(contribute.prepare(5, 1));
+  const std::size_t grown = resident() - before;
+  if (!DISTRIB_TEST_ADDRESS_SANITIZER && !DISTRIB_TEST_THREAD_SANITIZER) CHECK(grown < std::size_t{64} << 20);
+  CHECK(std::isnan(contribute.gradient_norm(7)));
 }
 
 TEST_CASE("Contributor: clips the whole gradient, with the same bits for any parts and shards", "[train]") {

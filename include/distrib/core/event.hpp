@@ -30,6 +30,11 @@ struct Event {
     /// A peer was refused because of its certificate or because it does not use TLS as this task does; or changed
     /// certificate files were not accepted, and the earlier ones stay in use; or a key file can be read by other users.
     tls_refused,
+    /// A limit of the system is lower than the job needs, and could not be raised; `text` has both numbers.
+    low_limit,
+    /// A parameter server has more than twice as many bytes of variables as the mean, so all others wait for it; `text`
+    /// names the variable.
+    uneven_shards,
   };
   Kind kind{};  ///< What happened.
   std::string task;  ///< The task that reports: "local", "/job:ps/task:0"; empty if the reporter does not know it.

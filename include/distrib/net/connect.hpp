@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
+#include <distrib/core/philox.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/error.hpp>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -33,6 +35,15 @@ template <class Socket> auto is_connected_to_itself(const Socket& socket) noexce
   return local == socket.remote_endpoint(no_remote) && !no_local && !no_remote;
 }
 
+/// Returns a part of `pause`, drawn by `seed` for the pause of this number: at least 1 ms, unless `pause` is shorter.
+/// Seed 0: the whole pause.
+[[nodiscard]] inline auto drawn_pause(std::chrono::milliseconds pause, std::uint64_t seed,
+                                      std::uint64_t number) noexcept -> std::chrono::milliseconds {
+  if (seed == 0 || pause.count() <= 1) return pause;
+  const auto most = static_cast<std::uint64_t>(pause.count());
+  return std::chrono::milliseconds{1 + static_cast<std::int64_t>(mix_bits(seed + number) % most)};
+}
+
 }  // namespace detail
 
 /// How often and how long a `Connector` tries.
@@ -43,6 +54,9 @@ struct ConnectOptions {
   std::chrono::milliseconds first_pause{50};
   /// Limit of the doubled pauses. A pause ends at the deadline at the latest.
   std::chrono::milliseconds longest_pause{2'000};
+  /// Not 0: each pause is drawn by this seed, uniformly up to the pause that it would be. So clients that lost a server
+  /// at one moment, with different seeds, do not come back to it all at once.
+  std::uint64_t jitter = 0;
   /// Longest time for one attempt. The next attempt resolves the name again, because a task may have moved.
   std::chrono::milliseconds longest_try{5'000};
   /// Most attempts before it gives up, even before the deadline. 1: the caller repeats and pauses itself. 0: no limit.
@@ -144,7 +158,7 @@ template <class ExecutorType> class BasicConnector {
       const bool was_last = options.most_tries != 0 && --options.most_tries == 0;
       if (now >= options.deadline || was_last) return finish(error);
 
-      arm(now, pause, [](State& self) {
+      arm(now, detail::drawn_pause(pause, options.jitter, ++failures), [](State& self) {
         if (Clock::now() < self.options.deadline) return self.begin();
         self.finish(self.last);
       });
@@ -194,6 +208,7 @@ template <class ExecutorType> class BasicConnector {
     Error last;
     std::vector<Protocol::endpoint> endpoints;
     std::size_t next = 0;
+    std::uint64_t failures = 0;
     unsigned try_ = 0;
     asio::ip::basic_resolver<Protocol, Executor> resolver;
     Socket socket;

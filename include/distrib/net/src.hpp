@@ -8,6 +8,7 @@
 
 #include <distrib/net/detail/impl/peer_handshake.ipp>
 #include <distrib/net/impl/address.ipp>
+#include <distrib/net/impl/descriptor_limit.ipp>
 #include <distrib/net/impl/io_pool.ipp>
 #include <distrib/net/impl/page_core.ipp>
 #include <distrib/net/impl/page_server.ipp>

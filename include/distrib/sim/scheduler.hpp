@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,12 @@ class Scheduler {
   /// Advances the clock to the next event and calls it. Returns false if there is none.
   DISTRIB_DECL auto step() -> bool;
 
+  /// Returns memory that an event may use until it ends; the next event may overwrite it. So all connections share it.
+  [[nodiscard]] auto scratch(std::size_t bytes) -> std::span<std::byte> {
+    if (scratch_.size() < bytes) scratch_.resize(bytes);
+    return std::span{scratch_}.first(bytes);
+  }
+
   /// Returns how many events are still to happen.
   [[nodiscard]] auto waiting() const noexcept -> std::size_t { return scheduled_.size(); }
 
@@ -53,6 +60,7 @@ class Scheduler {
   Instant now_{std::chrono::hours{1}};  // not 0, which a core might take for "never"
   std::uint64_t order_ = 0;
   std::vector<Scheduled> scheduled_;
+  std::vector<std::byte> scratch_;
 };
 
 }  // namespace sim

@@ -149,7 +149,7 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
   void read(End<Core>& end, End<Other>& other) {
     if (end.core == nullptr || broken() || end.arrived.empty()) return;
     if (!end.core->reads()) return;  // it does not want to read now: happened() schedules another read
-    const ReadSpace space = end.core->read_space(lent_);
+    const ReadSpace space = end.core->read_space(scheduler_.scratch(least_read_bytes));
     const std::size_t count = std::min({space.front.size() + space.back.size(), end.arrived.size() - end.read,
                                         std::size_t{dice_.between(1, options_.piece_bytes)}});
     const ByteView from = ByteView{end.arrived}.subspan(end.read, count);
@@ -229,7 +229,6 @@ class Wire : public std::enable_shared_from_this<Wire<A, B>> {
   NetworkOptions options_;
   End<A> a_;
   End<B> b_;
-  std::vector<std::byte> lent_ = std::vector<std::byte>(least_read_bytes);
   bool broken_ = false;
   bool silent_ = false;  // half-open
   Instant stalled_until_{};

@@ -42,8 +42,9 @@ inline namespace v0 {
 /// Computes contributions with a model: reads the batches of (step, rank), asks the model which rows of its tables they
 /// need, asks it for the gradients, and divides their mean into the blocks of the shards.
 ///
-/// Threads: several at once, but only one for each rank: each rank has its own scratch memory. Lifetime: `model`,
-/// `source`, `job` and `layouts` must outlive it. `feeds`: extra input of the model, see `FeedFn`.
+/// Threads: several at once, but only one for each rank: each rank has its own scratch memory, which is allocated when
+/// the rank is first used. So a worker of a cluster has memory for its own rank only, however many ranks the job has.
+/// Lifetime: `model`, `source`, `job` and `layouts` must outlive it. `feeds`: extra input of the model, see `FeedFn`.
 template <Model M, class Source> class Contributor final : public AnyContributor {
   using Variables = typename M::Variables;
 
@@ -56,11 +57,8 @@ template <Model M, class Source> class Contributor final : public AnyContributor
         job_{job},
         layouts_{layouts},
         not_clipped_{updated_by_model(job, of_model)},
-        feeds_{std::move(feeds)} {
-    const RuntimeVariables variables{job.variables, job.tables};
-    for (std::uint32_t rank = 0; rank < job.ranks; ++rank)
-      ranks_.push_back(std::make_unique<OfRank>(variables, job, layouts));
-  }
+        feeds_{std::move(feeds)},
+        ranks_(job.ranks) {}
 
   /// Reads the batches of (step, rank) before their contribution is computed, while the values are on their way. In a job
   /// with tables, the batch of `step + 1` may be prepared before the contribution of `step` is computed. Returns the
@@ -76,7 +74,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   auto prepare(Rank rank, Step step, const KeyLists& others = {}) -> std::vector<WantedRows> override {
     const Step last = job_.steps_of(rank);
     if (step > last + 1 || (step > last && !has_tables())) return {};
-    Ahead& ahead = ranks_[rank]->ahead(step);
+    Ahead& ahead = of(rank).ahead(step);
     if (step > last || ahead.step != step) {
       ahead.step = 0;  // until the rest has succeeded
       if (step > last) ahead.keys.find({}, others, true);
@@ -88,7 +86,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
 
   /// Returns the request to each shard, for a step that was prepared.
   [[nodiscard]] auto requests(Rank rank, Step step) const -> std::span<const PullRows> override {
-    return ranks_[rank]->ahead(step).keys.requests();
+    return of(rank).ahead(step).keys.requests();
   }
 
   /// Returns the digest of each table. `blocks`: the values that arrived for `step`, the step after the rank's last
@@ -97,7 +95,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       -> std::vector<TableDigest> override {
     std::vector<TableDigest> digests;
     for (std::size_t table = 0; table < job_.tables.size(); ++table)
-      digests.push_back(ranks_[rank]->ahead(step).keys.digest(blocks, table));
+      digests.push_back(of(rank).ahead(step).keys.digest(blocks, table));
     return digests;
   }
 
@@ -108,7 +106,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   auto operator()(Rank rank, Step step, std::span<const SharedBuffer> values,
                   std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float override {
     prepare(rank, step);
-    OfRank& mine = *ranks_[rank];
+    OfRank& mine = of(rank);
     const Ahead& ahead = mine.ahead(step);
     if (has_tables())
       for (std::size_t shard = 0; shard < layouts_.size(); ++shard) ahead.keys.begin(shard, *gradients[shard]);
@@ -140,13 +138,13 @@ template <Model M, class Source> class Contributor final : public AnyContributor
 
   /// Returns the norm of the rank's last gradient before it was clipped; NaN if the job does not clip by norm. To be
   /// called by the thread that computed the contribution, or when it has finished.
-  [[nodiscard]] auto gradient_norm(Rank rank) const -> float override { return ranks_[rank]->norm; }
+  [[nodiscard]] auto gradient_norm(Rank rank) const -> float override { return of(rank).norm; }
 
   /// Copies the rows of `others`, which `prepare` of this step has asked for, from the values that arrived for this
   /// step into `to`. Returns false if the step is not prepared, or if no rows of `others` were asked for. Must be
   /// called before `prepare` replaces this step: in a job with tables `prepare` of step + 2 does so.
   auto take_others(Rank rank, Step step, std::span<const SharedBuffer> blocks, RuntimeValues& to) -> bool override {
-    Ahead& ahead = ranks_[rank]->ahead(step);
+    Ahead& ahead = of(rank).ahead(step);
     if (ahead.step != step) return false;
     bool any = false;
     std::vector<float> rows;
@@ -195,10 +193,17 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     std::optional<Gradients<Variables>> more;  // of one batch, while `gradients` is the sum of the batches before it
   };
 
+  // Returns the scratch memory of a rank; allocates it at the first call.
+  auto of(Rank rank) const -> OfRank& {
+    std::unique_ptr<OfRank>& mine = ranks_[rank];
+    if (mine == nullptr) mine = std::make_unique<OfRank>(RuntimeVariables{job_.variables, job_.tables}, job_, layouts_);
+    return *mine;
+  }
+
   void read(Rank rank, Step step, const KeyLists& others, Ahead& ahead) const {
     if constexpr (requires { source_.expect(std::uint64_t{}, std::uint64_t{}, std::uint64_t{}); }) {
       const std::uint64_t in_step = std::uint64_t{job_.ranks} * job_.gradient_accumulation;
-      if (!std::exchange(ranks_[rank]->told_source, true))
+      if (!std::exchange(of(rank).told_source, true))
         source_.expect(first_batch(1, rank), in_step, job_.gradient_accumulation);
     }
     for (std::size_t i = 0; i < ahead.batches.size(); ++i) source_.fill(first_batch(step, rank) + i, ahead.batches[i]);
@@ -269,7 +274,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   std::span<const ShardLayout> layouts_;
   std::vector<bool> not_clipped_;  // see `updated_by_model`
   std::vector<FeedFn> feeds_;
-  std::vector<std::unique_ptr<OfRank>> ranks_;
+  mutable std::vector<std::unique_ptr<OfRank>> ranks_;  // null: the rank was not used yet
 };
 
 }  // namespace v0

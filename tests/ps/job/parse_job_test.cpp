@@ -4,6 +4,8 @@
 #include "ps/described_job.hpp"
 #include "support/catch.hpp"
 
+#include <distrib/sharding/part_slices.hpp>
+
 #include <algorithm>
 #include <random>
 #include <sstream>
@@ -432,6 +434,74 @@ TEST_CASE("parse_job: accepts as many variables as the text can hold", "[ps]") {
   CHECK(equal(parse_job(to_text(job)), job));
   job.variables.back().name = "5";
   CHECK(refused_at(to_text(job)) == "line 17002, 'variable 5 float32[0] zeros'");
+}
+
+namespace {
+
+/// A job with `variables` of 1000 rows, each cut into `shards` parts, on as many tasks.
+auto many_parts(std::uint32_t variables, std::uint32_t shards) -> Job {
+  Job job = described_job::make();
+  job.variables.clear();
+  job.parts.clear();
+  job.tasks = shards;
+  job.shards_per_task = 1;
+  const distrib::Shape shape{4, 1000};
+  for (std::uint32_t v = 0; v < variables; ++v) {
+    job.variables.push_back({"layer_" + std::to_string(v) + "/weights", DType::float32, shape});
+    std::uint32_t shard = v % shards;
+    for (const Slice& slice : distrib::part_slices(shape, {1, shards}))
+      job.parts.push_back({v, slice, shard++ % shards});
+  }
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("parse_job: parts that follow a rule are one line, but only if the text would be too long without", "[ps]") {
+  const Job small = many_parts(10, 100);
+  CHECK(distrib::to_text(small).find("\nparts ") == std::string::npos);
+  Job large = many_parts(400, 100);
+  const std::string text = distrib::to_text(large);
+  CHECK(text.size() < std::size_t{64} << 10);
+  CHECK(text.find("\nparts layer_3/weights 100 along 1 shards 3 of 100\n") != std::string::npos);
+  CHECK(text.find("\npart ") == std::string::npos);
+  const Job read = parse_job(text);
+  CHECK(equal(read, large));
+  CHECK(read.parts == large.parts);
+  std::swap(large.parts[0].shard, large.parts[1].shard);  // no rule: each part has its line
+  const std::string mixed = distrib::to_text(large);
+  CHECK(mixed.find("\npart layer_0/weights 0,4:0,10 shard 1\n") != std::string::npos);
+  CHECK(mixed.find("\nparts layer_1/weights 100 along 1 shards 1 of 100\n") != std::string::npos);
+  CHECK(parse_job(mixed).parts == large.parts);
+}
+
+TEST_CASE("parse_job: a rule for parts is understood only as to_text writes it", "[ps]") {
+  const std::string text = distrib::to_text(many_parts(400, 100));
+  const std::string rule = "\nparts layer_3/weights 100 along 1 shards 3 of 100\n";
+  for (const char* const bad :
+       {"\nparts layer_4/weights 100 along 1 shards 3 of 100\n", "\nparts layer_3/weights 1 along 1 shards 3 of 100\n",
+        "\nparts layer_3/weights 1001 along 1 shards 3 of 100\n",
+        "\nparts layer_3/weights 100 along 2 shards 3 of 100\n",
+        "\nparts layer_3/weights 100 along 0 shards 3 of 100\n",
+        "\nparts layer_3/weights 100 along 1 shards 100 of 100\n",
+        "\nparts layer_3/weights 100 along 1 shards 3 of 101\n", "\nparts layer_3/weights 100 along 1 shards 3 of 0\n",
+        "\nparts layer_3/weights 100 along 1 shards 3\n",
+        "\nparts layer_3/weights 4000000000 along 1 shards 3 of 100\n",
+        "\nparts layer_3/weights 100 over 1 shards 3 of 100\n",
+        "\nparts layer_3/weights 0100 along 1 shards 3 of 100\n"}) {
+    CAPTURE(bad);
+    std::string damaged = text;
+    Error error;
+    static_cast<void>(parse_job(damaged.replace(damaged.find(rule), rule.size(), bad), error));
+    CHECK(error.code == ps_errc::bad_job);
+  }
+  // A rule where the lines of the parts would fit is another text of the same job.
+  std::string small = distrib::to_text(many_parts(1, 2));
+  const std::size_t at = small.find("\npart ");
+  const std::size_t end = small.find("\ntasks ");
+  Error error;
+  static_cast<void>(parse_job(small.replace(at, end - at, "\nparts layer_0/weights 2 along 1 shards 0 of 2"), error));
+  CHECK(error.code == ps_errc::bad_job);
 }
 
 TEST_CASE("parse_job: reports errors by code and by exception", "[ps]") {

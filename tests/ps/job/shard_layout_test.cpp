@@ -174,6 +174,28 @@ TEST_CASE("ShardLayout: trained parts are a prefix of floats; counters come afte
   CHECK(counters.trained().empty());
 }
 
+TEST_CASE("uneven_shards: names a shard with more than twice the mean, if it is large", "[ps]") {
+  const auto text = [](std::int64_t first, std::int64_t others) {
+    Job of;
+    of.shards_per_task = 4;
+    for (std::uint32_t shard = 0; shard < 4; ++shard) {
+      const std::int64_t elements = shard == 0 ? first : others;
+      of.variables.push_back({"v" + std::to_string(shard), DType::float32, {elements}, {}});
+      of.parts.push_back({shard, Slice::whole({elements}), 3 - shard});
+    }
+    return distrib::uneven_shards(shard_layouts(of));
+  };
+  constexpr std::int64_t mebi = std::int64_t{1} << 20;
+  CHECK(text(mebi, mebi).empty());
+  CHECK(text(3 * mebi, mebi).empty());  // exactly twice the mean
+  CHECK(
+      text(3 * mebi + 64, mebi) ==
+      "shard 3 has 12583168 bytes of variables, the mean of 4 shards is 6291520; its largest part is 12583168 bytes of "
+      "v0: each step waits for this shard; a partitioner divides variables");
+  CHECK(text(mebi / 4, 16).empty());  // not more than 1 MiB
+  CHECK(distrib::uneven_shards({}).empty());
+}
+
 TEST_CASE("spread and gather: elements of 8 bytes, however variables are cut", "[ps]") {
   for (const std::uint32_t shards : {1U, 2U, 3U})
     for (const std::size_t axis : {0U, 1U}) {

@@ -110,10 +110,29 @@ TEST_CASE("metrics_text: shows every number of every shard", "[ps]") {
     CHECK(samples->at("distrib_ps_pull_seconds_sum" + of + "}") == 3600);
     CHECK(samples->at("distrib_ps_open" + of + "}") == 1);
     CHECK(samples->at("distrib_ps_waits_for_values" + of + "}") == s);
-    CHECK(samples->at("distrib_ps_rank_here" + of + ",rank=\"0\"}") == 1);
-    CHECK(samples->at("distrib_ps_rank_here" + of + ",rank=\"5\"}") == 0);
-    CHECK(samples->at("distrib_ps_rank_step" + of + ",rank=\"5\"}") == 6);
     CHECK(samples->at("distrib_ps_variable_bytes" + of + ",variable=\"a\"}") == 1);
     CHECK(samples->at("distrib_ps_variable_bytes" + of + ",variable=\"a \\\"name\\\" \\\\ of\\nsome sort\"}") == 2);
   }
+}
+
+TEST_CASE("metrics_text: only shard 0 of task 0 has metrics of ranks", "[ps]") {
+  std::vector<ShardStatus> shards(2);
+  shards[1].shard = 1;
+  for (ShardStatus& shard : shards) shard.of_ranks = {{0, true, 7}, {5, false, 6}};
+  const auto of_ranks = [&shards] {
+    const auto samples = exposition::read(metrics_text(shards));
+    REQUIRE(samples);
+    std::vector<std::pair<std::string, double>> found;
+    for (const auto& [name, value] : *samples)
+      if (name.find(",rank=") != std::string::npos) found.emplace_back(name, value);
+    std::ranges::sort(found);
+    return found;
+  };
+  const std::string of = "{task=\"0\",shard=\"0\",rank=\"";
+  CHECK(of_ranks() == std::vector<std::pair<std::string, double>>{{"distrib_ps_rank_here" + of + "0\"}", 1},
+                                                                  {"distrib_ps_rank_here" + of + "5\"}", 0},
+                                                                  {"distrib_ps_rank_step" + of + "0\"}", 7},
+                                                                  {"distrib_ps_rank_step" + of + "5\"}", 6}});
+  for (ShardStatus& shard : shards) shard.task = 1;
+  CHECK(of_ranks().empty());
 }

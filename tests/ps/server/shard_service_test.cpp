@@ -63,7 +63,7 @@ struct ShellEvent {
   Texts expected;  ///< The answers to connections and the calls of the shell that must follow, in order.
 };
 
-/// A service with three connections and a shell that records its calls: "a1 joined ...", "shell save 2 ...".
+/// A service with seven connections and a shell that records its calls: "a1 joined ...", "shell save 2 ...".
 /// Ranks 0, 1 and 2 use connections "a", "b" and "c".
 struct ServiceBench : distrib::ShardShell {
   explicit ServiceBench(Job of, ShardIdentity identity = {}, const ShardOptions& options = {})
@@ -217,7 +217,8 @@ struct ServiceBench : distrib::ShardShell {
   Texts told;
   distrib::Peer asked = 0;  ///< The peer that is to be sent a state.
   Job job;
-  std::array<fake::Connection, 3> connections{{{"a", told}, {"b", told}, {"c", told}}};
+  std::array<fake::Connection, 7> connections{
+      {{"a", told}, {"b", told}, {"c", told}, {"d", told}, {"e", told}, {"f", told}, {"g", told}}};
   distrib::ShardService<fake::Connection*> service;
 };
 
@@ -312,6 +313,54 @@ TEST_CASE("ShardService: refuses a text that does not match its hash, and a seco
 }
 
 namespace {
+
+TEST_CASE("ShardService: asks four workers for the job's text, and the others wait for it", "[ps]") {
+  ServiceBench bench{job_of(7, 9, 3)};
+  for (const char who : {'a', 'b', 'c', 'd'}) {
+    const std::string call{who, '1'};
+    bench.tell({{"asked", bench.join(who, 1, static_cast<Rank>(who - 'a')), {call + " text wanted", call + " end"}}});
+  }
+  const distrib::JoinRequest forged{2, hash_of(job_of(7, 10, 3)), to_text(bench.job), {}};
+  bench.tell({
+      {"one that was asked asks again", bench.join('a', 2, 0), {"a2 text wanted", "a2 end"}},
+      {"the fifth waits", bench.join('e', 1, 4), {}},
+      {"the sixth", bench.join('f', 1, 5), {}},
+      {"which joins again", bench.join('f', 2, 5), {"f1 end"}},
+      {"the seventh", bench.join('g', 1, 6), {}},
+      {"one that was asked is lost", bench.closed('b'), {"e1 text wanted", "e1 end"}},
+      {"one that waits leaves", bench.cancel('f', 2), {}},
+      {"a text is refused",
+       bench.call<distrib::Join>('c', 2, forged),
+       {"c2 failed: this server cannot use the job description: run one version of the program on all tasks (its text "
+        "does not match its hash)",
+        "g1 text wanted", "g1 end"}},
+      {"the sixth waits again", bench.join('f', 3, 5), {}},
+      {"the text", bench.bring('d', 2, 3), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"the cuts", bench.opened(), {"d2 joined k=0 cuts=0", "f3 joined k=0 cuts=0"}},
+      {"its hash is enough now", bench.join('g', 2, 6), {"g2 joined k=0 cuts=0"}},
+  });
+}
+
+TEST_CASE("ShardService: a worker that waits for the job's text is asked itself if it has another job", "[ps]") {
+  ServiceBench bench{job_of(7, 9, 3)};
+  for (const char who : {'a', 'b', 'c', 'd'}) bench.join(who, 1, static_cast<Rank>(who - 'a'))();
+  const Job other = job_of(7, 10, 3);
+  bench.tell({
+      {"waits", bench.call<distrib::Join>('e', 1, {4, hash_of(other), {}, {}}), {}},
+      {"lost while it waits", bench.join('f', 1, 5), {}},
+      {"", bench.closed('f'), {}},
+      {"the text",
+       bench.bring('a', 2, 0),
+       {"shell open 0 in the directory 7 3, sgd learning_rate=1", "e1 text wanted", "e1 end"}},
+  });
+}
+
+TEST_CASE("ShardService: workers that wait for the job's text are told that the shard is over", "[ps]") {
+  ServiceBench bench{job_of(7, 9, 3)};
+  for (const char who : {'a', 'b', 'c', 'd'}) bench.join(who, 1, static_cast<Rank>(who - 'a'))();
+  bench.join('e', 1, 4)();
+  bench.tell({{"stops", bench.stop(), {"e1 failed: the connection is closed: connect again", "shell ended 1"}}});
+}
 
 // Joins of ranks whose models describe their arithmetic. The first rank brings the job.
 struct Described {

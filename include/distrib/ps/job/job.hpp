@@ -142,8 +142,15 @@ inline constexpr std::size_t max_arithmetic_bytes = 4096;
   return job.cut_interval > most / 2 ? most : std::max<std::uint64_t>(2, 2 * job.cut_interval);
 }
 
+/// Most bytes of a description.
+inline constexpr std::size_t max_job_text = std::size_t{1} << 20;
+
 /// Returns the canonical description of the job: one fact per line, in a fixed order. Saved with every cut, and
 /// compared at Join.
+///
+/// Each part of a variable has a line, unless the description would be longer than `max_job_text` then. In that case the
+/// parts of a variable are one line `parts` if `part_slices` has made them, and they lie on consecutive shards, with
+/// shard 0 after the last one. So jobs that have fitted in the limit without such lines keep their text.
 [[nodiscard]] DISTRIB_DECL auto to_text(const Job& job) -> std::string;
 
 /// Returns the SHA-256 of the canonical description.

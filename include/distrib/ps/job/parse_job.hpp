@@ -20,8 +20,6 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Most bytes of a description.
-inline constexpr std::size_t max_job_text = std::size_t{1} << 20;
 /// Most shards of a job, on all its tasks together.
 inline constexpr std::uint32_t max_job_shards = 1U << 16;
 /// Most ranks of a job.
@@ -29,6 +27,7 @@ inline constexpr std::uint32_t max_job_ranks = 1U << 20;
 /// Most batches of one contribution. So rank + batch * ranks fits into 32 bits.
 inline constexpr std::uint32_t max_gradient_accumulation = 1U << 12;
 inline constexpr std::size_t max_job_updaters = 1000;  ///< Most updaters beside the one for all other variables.
+inline constexpr std::size_t max_job_parts = std::size_t{1} << 17;  ///< Most parts of all variables together.
 inline constexpr std::uint32_t max_table_dim = 1U << 16;  ///< Most elements of a row of a table.
 /// Most bytes of all variables together, and of a table with numbered keys: so that no sum of sizes and offsets
 /// overflows.
@@ -90,15 +89,16 @@ class JobLines {
   Error& error_;
 };
 
-/// Reads the parts of variable `number`: the whole variable, or all its rows along one axis in order. `part_slices`
-/// makes no others, so one pass is enough to see that the parts cover the variable once.
+/// Reads the parts of variable `number`: the whole variable, or all its rows along one axis in order, each in a line of
+/// its own or all in one line `parts`. `part_slices` makes no others, so one pass is enough to see that the parts cover
+/// the variable once.
 DISTRIB_DECL void read_parts(JobLines& lines, Job& job, std::size_t number);
 
 }  // namespace detail
 
 /// Returns the job for which `to_text` returns `text`, for a process that does not know the model. The text may come
-/// from an unknown client. Updaters stay texts: see `find_updaters`. Memory: a few times that of the text, however
-/// large the job is.
+/// from an unknown client. Updaters stay texts: see `find_updaters`. Memory: a few times that of the text and of
+/// `max_job_parts`, however large the job is.
 ///
 /// Errors: `ps_errc::bad_job` with the first line that is not understood (the result is then `Job{}`):
 /// - a line that is unknown, missing or in the wrong place; a number that is not canonical, or beyond `max_job_...`; a

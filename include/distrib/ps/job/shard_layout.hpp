@@ -95,6 +95,10 @@ class ShardLayout {
   return layouts;
 }
 
+/// Returns a sentence about the largest shard if it has more than twice as many bytes of dense values as the mean of
+/// all shards, and more than 1 MiB: every step then waits for its ps. Names its largest part. Empty otherwise.
+[[nodiscard]] DISTRIB_DECL auto uneven_shards(std::span<const ShardLayout> layouts) -> std::string;
+
 /// Returns the initial values of a shard: a pure function of the job. Counters are zero, and so are variables with a
 /// `CustomInitializer`: those values come with contribution 0.
 [[nodiscard]] inline auto initial_values(const Job& job, const ShardLayout& layout) -> AlignedBuffer {

@@ -8,6 +8,7 @@
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/detail/awaited_values.hpp>
+#include <distrib/ps/protocol/detail/step_counts.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/shard_action.hpp>
@@ -19,8 +20,8 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -54,7 +55,7 @@ class AsyncShardCore {
                               std::uint64_t table_budget_bytes = std::numeric_limits<std::uint64_t>::max());
 
   /// Returns how many contributions are counted, of all ranks together.
-  [[nodiscard]] auto step() const noexcept -> Step { return std::reduce(applied_.begin(), applied_.end()); }
+  [[nodiscard]] auto step() const noexcept -> Step { return counted_; }
   /// Returns what the shard keeps: the values as they are now.
   [[nodiscard]] auto store() noexcept -> ShardStore& { return store_; }
   [[nodiscard]] auto store() const noexcept -> const ShardStore& { return store_; }
@@ -98,11 +99,11 @@ class AsyncShardCore {
       std::error_code ec;
       store_.apply(this->step() + 1, std::span{&given, 1}, ec);
       if (ec) return out(RefusedReply{peer, ec, step, rank});
-      ++applied_[rank];
+      const bool may_release = count(rank);
       kept_[rank].since += bytes;
       if (cut_interval_ != 0 && this->step() % cut_interval_ == 0) save(out);
       else if (everything_in(applied_)) save(out);  // the last cut is due, whatever the interval
-      answer_parked(out);
+      if (may_release) answer_parked(out);
     }
     out(PushedReply{peer, step, progress(rank)});
   }
@@ -178,8 +179,7 @@ class AsyncShardCore {
   /// job with `open_end`, what the rank has made so far is all of it. Ignored if the peer has not joined.
   void goodbye(Peer peer, auto& out) {
     if (const auto found = peers_.find(peer); found != peers_.end()) {
-      if (std::find(goodbyes_.begin(), goodbyes_.end(), found->second) == goodbyes_.end())
-        goodbyes_.push_back(found->second);
+      goodbyes_.insert(found->second);
       if (has_open_end_) last_[found->second] = applied_[found->second];
     }
     finish(out);
@@ -201,6 +201,9 @@ class AsyncShardCore {
     std::size_t in_cut = 0, since = 0;
   };
 
+  // The shard continues from contributions that are in a cut.
+  DISTRIB_DECL void begin_at(std::vector<Step> applied);
+
   // Contribution 0.
   void begin(Peer peer, const Contribution& given, auto& out) {
     const std::error_code bad = awaited_.take(given, store_);
@@ -209,12 +212,21 @@ class AsyncShardCore {
     if (!bad || bad == ps_errc::not_repeatable) out(PushedReply{peer, 0, progress(given.rank)});
   }
 
+  // Counts a contribution of `rank`. Returns true if the slowest rank, or the slowest beside it, has advanced: only
+  // then a rank is less far ahead of the slowest other rank than before.
+  auto count(Rank rank) -> bool {
+    const auto slowest = [this] { return std::pair{at_.least(), at_.second()}; };
+    const auto before = slowest();
+    at_.move(applied_[rank], applied_[rank] + 1);
+    ++applied_[rank];
+    ++counted_;
+    return slowest() != before;
+  }
+
   // How many contributions `rank`, which has made `finished`, is ahead of the slowest other rank.
   auto ahead(Rank rank, Step finished) const -> Step {
-    Step slowest = finished;
-    for (Rank other = 0; other < applied_.size(); ++other)
-      if (other != rank) slowest = std::min(slowest, applied_[other]);
-    return finished - slowest;
+    if (applied_.size() == 1) return 0;
+    return finished - std::min(finished, at_.least_beside(applied_[rank]));
   }
 
   // True if `counted` holds every rank's last contribution.
@@ -248,6 +260,8 @@ class AsyncShardCore {
   ShardStore store_;
   detail::AwaitedValues awaited_;
   std::vector<Step> applied_;  // the last contribution counted of each rank
+  Step counted_ = 0;  // the sum of these
+  detail::StepCounts at_;  // how many ranks are at which of these
   std::vector<Step> durable_;  // the same, in the newest durable cut
   std::vector<Kept> kept_;  // for each rank: what its worker still keeps
   std::vector<Step> last_;  // the last contribution that each rank will make
@@ -256,7 +270,7 @@ class AsyncShardCore {
   std::optional<Saving> saving_;
   bool again_ = false;
   bool no_room_ = false;  // the last cut that was tried found no disk space
-  std::vector<Rank> goodbyes_;
+  std::set<Rank> goodbyes_;
   bool done_ = false;
 };
 

@@ -6,10 +6,12 @@
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/detail/rows_to_pull.hpp>
+#include <distrib/ps/protocol/detail/step_counts.hpp>
 #include <distrib/ps/protocol/replay_buffer.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -41,12 +43,7 @@ class AsyncWorkerCore {
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
 
   /// Returns the last contribution that all shards have counted, as far as is known; 0 before all have answered.
-  [[nodiscard]] auto counted() const -> Step {
-    if (!t_) return 0;
-    Step least = *t_;
-    for (const ShardView& view : shards_) least = std::min(least, view.counted());
-    return least;
-  }
+  [[nodiscard]] auto counted() const -> Step { return t_ ? std::min(*t_, counted_.least()) : 0; }
   /// True if the worker waits for something from this shard: to be joined, for values, that it counts a contribution,
   /// or for a cut because the buffer is full.
   [[nodiscard]] auto awaits(std::uint32_t shard) const -> bool {
@@ -67,7 +64,7 @@ class AsyncWorkerCore {
   /// has no values yet. `progress`: how many contributions of this rank the shard has counted.
   void joined(std::uint32_t shard, Progress progress, auto& out) {
     ShardView& view = shards_[shard];
-    view.progress = std::move(progress);
+    set(view, std::move(progress), view.behind);
     if (view.progress.no_values && buffer_.has(0)) push(shard, 0, out);
     if (!view.joined) {
       view.joined = true;
@@ -167,10 +164,15 @@ class AsyncWorkerCore {
     return true;
   }
 
-  [[nodiscard]] auto durable() const -> Step {
-    Step least = last_;
-    for (const ShardView& view : shards_) least = std::min(least, view.durable());
-    return least;
+  [[nodiscard]] auto durable() const -> Step { return std::min(last_, durable_.least()); }
+
+  // Changes what is known of a shard.
+  void set(ShardView& view, Progress progress, Step behind) {
+    const auto [counted, durable] = std::pair{view.counted(), view.durable()};
+    view.progress = std::move(progress);
+    view.behind = behind;
+    counted_.move(counted, view.counted());
+    durable_.move(durable, view.durable());
   }
 
   // Every shard has answered: continue after the smallest number counted. Shards that are ahead drop the repeats (rule
@@ -180,7 +182,7 @@ class AsyncWorkerCore {
     for (const ShardView& view : shards_)
       t_ = on_demand_ ? std::max(*t_, view.progress.done) : std::min(*t_, view.progress.done);
     if (on_demand_)
-      for (ShardView& view : shards_) view.behind = *t_ - view.progress.done;
+      for (ShardView& view : shards_) set(view, view.progress, *t_ - view.progress.done);
     if (finishing_) return end_here(out);
     ask(out);
     go_on(out);
@@ -211,6 +213,7 @@ class AsyncWorkerCore {
 
   void ask(auto& out) {
     for (ShardView& view : shards_) view.got = nullptr;
+    with_values_ = 0;
     if (!asked()) return;
     if (!rows_.known_for(*t_ + 1)) return out(Prepare{*t_ + 1});
     pull_all(out);
@@ -240,16 +243,19 @@ class AsyncWorkerCore {
       }
     for (Step step = counted + 1; step <= *t_; ++step) push(shard, step, out);
     // the shard may have lost the contributions of other ranks in these values
-    if (*t_ >= last_) shards_[shard].got = nullptr;
+    if (*t_ >= last_) {
+      shards_[shard].got = nullptr;
+      with_values_ = 0;
+    }
     if (*t_ >= last_ || buffer_.filling()) out(SendSave{shard});  // the shard has forgotten earlier requests
     if (asked() && shards_[shard].got == nullptr) pull(shard, out);
   }
 
   // On demand: the shard goes on with the oldest contribution that is kept after those that it has counted.
-  void skip_lost(ShardView& view) const {
+  void skip_lost(ShardView& view) {
     Step next = view.counted() + 1;
     while (next <= *t_ && !buffer_.has(next)) ++next;
-    view.behind = next - 1 - view.progress.done;
+    set(view, view.progress, next - 1 - view.progress.done);
   }
 
   void end_here(auto& out) {
@@ -262,7 +268,7 @@ class AsyncWorkerCore {
   void learn(std::uint32_t shard, Progress progress, auto& out) {
     ShardView& view = shards_[shard];
     const Step before = view.durable();
-    view.progress = std::move(progress);
+    set(view, std::move(progress), view.behind);
     go_on(out);
     const bool has_part = before < view.durable() && view.durable() < step();
     // the shard made no further cut, because it expected this one to be enough; it was not
@@ -294,8 +300,9 @@ class AsyncWorkerCore {
     out(std::move(work));
   }
 
-  [[nodiscard]] auto has_all() const -> bool {
-    return every_shard([](const ShardView& v) { return v.got != nullptr; });
+  [[nodiscard]] auto has_all() -> bool {
+    while (with_values_ < shards_.size() && shards_[with_values_].got != nullptr) ++with_values_;
+    return with_values_ == shards_.size();
   }
 
   void leave(auto& out) {
@@ -307,6 +314,9 @@ class AsyncWorkerCore {
   Rank rank_;
   Step last_;
   std::vector<ShardView> shards_;
+  detail::StepCounts counted_;  // how many shards have counted which contribution last,
+  detail::StepCounts durable_;  // and have it in a durable cut
+  std::size_t with_values_ = 0;  // so many shards, the first ones, are known to have sent their values
   ReplayBuffer buffer_;
   bool wants_result_;
   bool on_demand_;

@@ -88,7 +88,9 @@ class SyncShardCore {
   /// Errors: `RefusedReply` with `ps_errc::unknown_rank`.
   void join(Peer peer, Rank rank, auto& out) {
     if (rank >= ranks_) return out(RefusedReply{peer, ps_errc::unknown_rank, 0, rank});
-    peers_[peer] = rank;
+    const auto [known, is_new] = peers_.insert({peer, rank});
+    if (!is_new) --processes_[std::exchange(known->second, rank)];
+    ++processes_[rank];
     out(JoinedReply{peer, named_progress()});
   }
 
@@ -98,8 +100,9 @@ class SyncShardCore {
     const auto gone = peers_.extract(peer);
     std::erase_if(parked_, [peer](const Parked& pull) { return pull.peer == peer; });
     std::erase_if(wanted_states_, [peer](const auto& wanted) { return wanted.first == peer; });
+    if (gone.empty() || --processes_[gone.mapped()] == 0) return;
     for (const auto& [other, rank] : peers_)
-      if (!gone.empty() && rank == gone.mapped()) out(JoinedReply{other, named_progress()});
+      if (rank == gone.mapped()) out(JoinedReply{other, named_progress()});
   }
 
   /// A contribution has arrived. Stores it, and completes the steps that have all their contributions now, unless the
@@ -406,10 +409,10 @@ class SyncShardCore {
     std::error_code ec;
     if (waits()) return ec;
     for (auto next = contributions_.find(k_ + 1);
-         next != contributions_.end() && next->second.ranks.size() == contributions_per_step_;
+         next != contributions_.end() && next->second.size() == contributions_per_step_;
          next = contributions_.find(k_ + 1)) {
       SharedBuffer before = store_.dense();
-      store_.apply(k_ + 1, next->second.read, ec);
+      store_.apply(k_ + 1, next->second.in_rank_order(), ec);
       if (ec) break;
       previous_ = std::move(before);
       ++k_;
@@ -481,6 +484,7 @@ class SyncShardCore {
   std::uint64_t stale_ = 0;
   std::map<std::pair<Step, Rank>, std::uint32_t> checksums_;  // of contributions, see `remember`
   std::map<Peer, Rank> peers_;
+  std::vector<std::uint32_t> processes_;  // for each rank: how many of these
   std::vector<Parked> parked_;
   bool tells_history_;  // false with backup workers
   bool replayable_;

@@ -122,11 +122,11 @@ class SyncWorkerCore {
   void values(std::uint32_t replica, Step step, SharedBuffer block, Progress progress, auto& out) {
     const std::uint32_t shard = replicas_.shard_of(replica);
     progress = known(std::move(progress));
-    const bool wanted = t_ && step == replicas_[replica].asked && !computing_ && !is_of_other_history(progress);
+    const bool wanted = t_ && step == replicas_.of(replica).asked && !computing_ && !is_of_other_history(progress);
     if (wanted && rows_.fit(*t_ + 1, shard, block)) {
       const SharedBuffer& known = replicas_.values_of(shard);
       if (replicas_.replicated() && known && !is_same(*known, *block)) return out(ReplicasDiffer{shard, step});
-      replicas_[replica].got = std::move(block);
+      replicas_.quiet(replica).got = std::move(block);
     }
     learn(replica, std::move(progress), out);
   }
@@ -168,7 +168,7 @@ class SyncWorkerCore {
     replicas_.want_anew();
     for (std::uint32_t replica = 0; replica < replicas_.size() && t_; ++replica) {
       // so that it is counted as stale
-      if (has_backups_ && replicas_[replica].progress.done >= *t_) push(replica, *t_, out);
+      if (has_backups_ && replicas_.of(replica).progress.done >= *t_) push(replica, *t_, out);
       serve(replica, out, !stopping_ && replicas_.is_source(replica, *t_));
     }
     if (!t_) return;
@@ -291,7 +291,7 @@ class SyncWorkerCore {
   // Asks for the values of t, but only when it is known which rows are wanted with them.
   void pull(std::uint32_t replica, auto& out) {
     if (!rows_.known_for(*t_ + 1)) return;
-    ReplicaView& view = replicas_[replica];
+    ReplicaView& view = replicas_.quiet(replica);
     const bool apart = has_backups_ && gone_at_ == t_ && view.progress.done > *t_;
     view.asked = apart ? view.progress.done : *t_;
     out(SendPull{replica, *view.asked, rows_.of(replicas_.shard_of(replica))});
@@ -312,7 +312,7 @@ class SyncWorkerCore {
   //   step, then joins all again;
   // - with replicas: the replica gets the state of the other replica.
   void serve(std::uint32_t replica, auto& out, bool pull_follows = false) {
-    ReplicaView& view = replicas_[replica];
+    ReplicaView& view = replicas_.quiet(replica);
     if (replicas_.replicated() && !view.live && !view.lame) return;
     if (view.progress.no_values && buffer_.has(0) && !std::exchange(view.begun, true)) push(replica, 0, out);
     Step last = std::min(*t_, view.progress.done + window_);
@@ -387,9 +387,9 @@ class SyncWorkerCore {
   }
 
   void learn(std::uint32_t replica, Progress progress, auto& out) {
-    replicas_[replica].learn(known(std::move(progress)));
+    replicas_.learn(replica, known(std::move(progress)));
     if (!t_ || done_) return;
-    if (is_of_other_history(replicas_[replica].progress)) return join_all(out);
+    if (is_of_other_history(replicas_.of(replica).progress)) return join_all(out);
     serve(replica, out);
     if (t_ && replicas_.replicated()) ask_another(replica, out);
     if (t_) go_on(out);
@@ -400,7 +400,7 @@ class SyncWorkerCore {
     if (everything_saved()) return end(out);
     if (replicas_.replicated()) help(out);
     if (computing_ || stopping_ || *t_ >= total_steps_) return;
-    if (!replicas_.some_of_each(&ReplicaView::got)) return;
+    if (!replicas_.has_all_values()) return;
     buffer_.drop_through(common_cut());
     // a shard that is ahead has the contribution already: no room is needed
     if (buffer_.full() && !replicas_.some_ahead(*t_)) {
@@ -422,7 +422,7 @@ class SyncWorkerCore {
     if (wants_result_ && !stopping_) {
       const auto is_there = [this](const ReplicaView& v) { return v.progress.done >= total_steps_; };
       if (*t_ < total_steps_ || !replicas_.some_of_each(is_there)) return has_backups_ ? join_all(out) : restore(out);
-      if (!replicas_.some_of_each(&ReplicaView::got)) return;
+      if (!replicas_.has_all_values()) return;
       ended.result = replicas_.all_values();
     }
     done_ = true;

@@ -15,7 +15,8 @@ inline namespace v0 {
 /// Returns the metrics of the shards of a ps task for Prometheus, in its text exposition format 0.0.4
 /// (https://prometheus.io/docs/instrumenting/exposition_formats/): metrics `distrib_ps_...` with the labels task and
 /// shard. Units are bytes, seconds and steps. A number that may decrease, for example after a restart from a cut, is a
-/// gauge. Durations of calls are histograms.
+/// gauge. Durations of calls are histograms. The metrics with the label rank are those of shard 0 of task 0 only: so
+/// their number does not grow with the number of shards.
 ///
 /// `certificate_expires`: of the task's certificate; becomes `distrib_tls_certificate_expires_seconds`, seconds since
 /// the beginning of 1970. Empty: the task has none, and there is no such metric.

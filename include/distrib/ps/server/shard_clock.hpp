@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,7 @@ class ShardClock {
   auto joined(Rank rank) -> bool {
     ++joined_;
     ask_ = Instant::max();
+    came(ranks_[rank]);
     return ++ranks_[rank].peers > 1;
   }
   /// A worker of `rank` has left, or its connection is lost.
@@ -54,7 +56,10 @@ class ShardClock {
     if (joined_ == 0) since_ = now;
   }
   /// The rank is done: its absence does not count any more.
-  void said_goodbye(Rank rank) { ranks_[rank].goodbye = true; }
+  void said_goodbye(Rank rank) {
+    came(ranks_[rank]);
+    ranks_[rank].goodbye = true;
+  }
   /// The directory has the checkpoint of a job's last step, see `ShardIdentity::finished`. Counts only while no job has
   /// arrived.
   void found_finished() { was_finished_ = true; }
@@ -93,8 +98,13 @@ class ShardClock {
 
   static auto is_away(const RankState& rank) -> bool { return rank.peers == 0 && !rank.goodbye; }
 
-  // When a rank that is away is lost for good.
-  [[nodiscard]] DISTRIB_DECL auto lost_at(const RankState& rank) const -> Instant;
+  // A rank is not away any more, if it was.
+  void came(const RankState& rank) {
+    if (is_away(rank)) away_since_.erase(away_since_.find(rank.since));
+  }
+
+  // When a rank is lost for good that is away since then.
+  [[nodiscard]] DISTRIB_DECL auto lost_at(Instant since) const -> Instant;
 
   // When there is a verdict other than `none`, unless an event comes first; `Instant::max()`: never.
   [[nodiscard]] DISTRIB_DECL auto verdict_at(bool complete) const -> Instant;
@@ -111,6 +121,7 @@ class ShardClock {
   bool has_open_end_ = false;
   std::size_t joined_ = 0;
   std::vector<RankState> ranks_;
+  std::multiset<Instant> away_since_;  // of the ranks that are away: so no event looks at all ranks
 };
 
 }  // namespace v0

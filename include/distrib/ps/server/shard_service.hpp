@@ -16,6 +16,7 @@
 #include <distrib/ps/server/detail/served_job.hpp>
 #include <distrib/ps/server/detail/shard_peers.hpp>
 #include <distrib/ps/server/detail/state_call.hpp>
+#include <distrib/ps/server/detail/text_waits.hpp>
 #include <distrib/ps/server/shard_clock.hpp>
 #include <distrib/ps/server/shard_identity.hpp>
 #include <distrib/ps/server/shard_meter.hpp>
@@ -71,6 +72,7 @@ class ShardService final : private ShardSink {
     const Peer peer = peers_.find(connection);
     if (peer == 0) return;
     Client& state = peers_[peer];
+    if (event.kind == ServerEvent::Kind::cancelled) texts_.cancelled(peer, event.call);
     if (event.kind == ServerEvent::Kind::cancelled && state.calls.forget(event.call)) part(peer);
     if (event.kind == ServerEvent::Kind::credit && state.entered) state.calls.tell_owed(core_->progress(state.rank));
   }
@@ -82,7 +84,10 @@ class ShardService final : private ShardSink {
     if (peer == 0) return;
     part(peer);
     if (sending_.forget(peer) && core_ != nullptr) core_->disconnect(peer, *this);
+    texts_.drop(peer, false);
+    texts_.answered(peer);
     peers_.erase(connection, peer);
+    ask_for_text();
   }
 
   // --- events of the shell ---
@@ -242,20 +247,30 @@ class ShardService final : private ShardSink {
 
   void serve(JoinRequest request, Call<Join, Connection> call) {
     const Peer peer = peers_.number_of(call.connection());
-    Client& state = peers_[peer];
     leave(peer);
+    texts_.drop(peer, true);
+    if (!request.job_text.empty()) texts_.answered(peer);
+    join(peer, std::move(request), std::move(call));
+    while (job_ && !over_ && !texts_.empty()) {  // those that have waited for the job
+      auto waited = texts_.take();
+      join(waited.peer, std::move(waited.request), std::move(waited.call));
+    }
+  }
+
+  void join(Peer peer, JoinRequest request, Call<Join, Connection> call) {
     if (!job_.is(request.job_hash)) {
-      if (request.job_text.empty()) {
-        call.item({JoinItem::Kind::text_wanted, {}, 0});
-        return call.end();
+      if (request.job_text.empty()) return ask_for_text(peer, std::move(request), std::move(call));
+      if (const Error error = job_.adopt(request)) {
+        call.fail(error.code, error.where);
+        return ask_for_text();
       }
-      if (const Error error = job_.adopt(request)) return call.fail(error.code, error.where);
       shell_.open(*job_.get(), job_.replica(), request.cuts, job_.kind().updaters);
     }
     if (const std::string unlike = job_.unlike_arithmetic(request); !unlike.empty()) {
       if (job_->consistency.is_synchronous()) return call.fail(ps_errc::unlike_arithmetic, unlike);
       shell_.joined_unlike(unlike);
     }
+    Client& state = peers_[peer];
     state.rank = request.rank;
     state.has_begun = request.has_begun;
     state.calls.join(std::move(call));
@@ -331,6 +346,20 @@ class ShardService final : private ShardSink {
 
   // --- the job ---
 
+  // Asks the worker for the job's text; or keeps its Join, if enough others are asked and no job is known yet.
+  void ask_for_text(Peer peer, JoinRequest request, Call<Join, Connection> call) {
+    if (!job_ && !texts_.asks(peer)) return texts_.wait(peer, std::move(request), std::move(call));
+    call.item({JoinItem::Kind::text_wanted, {}, 0});
+    call.end();
+  }
+  // A worker that was asked is lost, or its text was refused: asks another one.
+  void ask_for_text() {
+    while (!job_ && !over_ && texts_.may_ask()) {
+      auto waited = texts_.take();
+      ask_for_text(waited.peer, std::move(waited.request), std::move(waited.call));
+    }
+  }
+
   void ask_sibling() {
     if (!std::exchange(asking_, true)) shell_.ask_sibling(job_.hash(), core_->step());
   }
@@ -397,6 +426,7 @@ class ShardService final : private ShardSink {
   void end(int code, const Error& why) {
     over_ = true;
     peers_.end_all(end_.code);
+    texts_.fail_all(end_.code, end_.where);
     shell_.ended(code, why);
   }
 
@@ -454,6 +484,7 @@ class ShardService final : private ShardSink {
   Instant now_{};
   std::unique_ptr<AnyShard> core_;  // null: there is no job, or its cuts are being read
   detail::ShardPeers<Connection> peers_;
+  detail::TextWaits<Connection> texts_;
   detail::StateCall<Connection> sending_;  // the cut that is sent to the other replica
   bool asking_ = false,  // the other replica was asked for its state and has not answered
       starting_ = false,  // no worker may join before that answer

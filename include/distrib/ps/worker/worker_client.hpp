@@ -108,6 +108,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
     std::shared_ptr<Connection<ClientCore, Link>> connection;
     bool was_connected = false;
     bool greeted = false;  // the server has greeted on this connection
+    bool touched = false;  // it is in `touched_`
     unsigned failures = 0;  // consecutive connections on which the server did not greet
     Instant deadline{};  // when to give up connecting
     Instant told{};  // when the wait began, or was last reported
@@ -122,6 +123,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   DISTRIB_DECL void lost(Link& link);
   // True if another attempt would end in the same way.
   DISTRIB_DECL static auto is_refusal(const std::error_code& code) -> bool;
+  // Connects after a part of this pause, which is drawn.
   DISTRIB_DECL void connect_after(Link& link, std::chrono::milliseconds pause);
   DISTRIB_DECL void greeted(Link& link);
 
@@ -129,7 +131,11 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   // Otherwise ends, with code 70 if the server was reached before and not everything is saved, else with code 1.
   DISTRIB_DECL void cannot_reach(Link& link, const std::error_code& reason);
 
-  // Writes the calls that the node has made.
+  // The node has made calls on this connection, or the connection had an event: `flush` settles it.
+  void touch(Link& link) {
+    if (!std::exchange(link.touched, true)) touched_.push_back(&link);
+  }
+  // Writes the calls that the node has made. Looks at the connections that were touched, not at all.
   DISTRIB_DECL void flush();
 
   // Measures: whether everything is written, and whether values arrive.
@@ -142,7 +148,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
     if (phases_.measures()) phases_.computing(work.step, counted_, Clock::now());
     owner_.compute(std::move(work), counted_);
   }
-  void sent(std::uint32_t) override {}  // `flush` writes them after each event
+  void sent(std::uint32_t replica) override { touch(links_[replica]); }  // `flush` writes them after each event
   void moved(Step counted) override {
     counted_ = std::max(counted_, counted);
     if (phases_.measures()) look_at_sockets(Clock::now(), true);
@@ -168,8 +174,11 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   WorkerNode node_;
   PhaseClock phases_;
   std::deque<Link> links_;  // one per replica
+  std::vector<Link*> touched_;
   detail::SteadyTimer hang_up_;
   std::optional<TransportRefresh> refresh_;  // from the start to the end
+  std::uint64_t jitter_;  // by which pauses are drawn: all workers of a job lose a server at one moment
+  std::uint64_t pauses_ = 0;
   Step counted_ = 0;
   WorkerEnd end_;
   bool ended_ = false;

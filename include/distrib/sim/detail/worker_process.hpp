@@ -58,7 +58,7 @@ class WorkerProcess final : public WorkerShell, public std::enable_shared_from_t
 
   DISTRIB_DECL void prepare(Prepare work) override;
   DISTRIB_DECL void compute(Compute work) override;
-  void sent(std::uint32_t) override {}  // flushed at the end of each event
+  void sent(std::uint32_t shard) override { touched_.push_back(shard); }  // flushed at the end of each event
   void moved(Step) override {}
   void saved(Step) override {}
   DISTRIB_DECL void not_repeatable(Step step) override;
@@ -75,6 +75,7 @@ class WorkerProcess final : public WorkerShell, public std::enable_shared_from_t
 
   DISTRIB_DECL void on_activity(const LinkPointer& link, std::uint32_t shard);
 
+  // Makes the wires carry what was said, and only those that were touched, in the order of the shards.
   DISTRIB_DECL void flush();
 
   World& world_;
@@ -83,6 +84,7 @@ class WorkerProcess final : public WorkerShell, public std::enable_shared_from_t
   std::string name_;
   Program program_;
   std::vector<LinkPointer> links_;
+  std::vector<std::uint32_t> touched_;  // shards, perhaps repeated
   WorkerNode node_;
   bool alive_ = true;
   bool done_ = false;

@@ -81,6 +81,7 @@ struct World {
   std::function<void()> contributed;  // called after each contribution that was computed
   unsigned deaths = 0, resets = 0, refused_cuts = 0;
   std::vector<std::string> refusals;
+  bool one_ended = true;  // a process has ended since the cluster last looked whether all have
   std::string wrong;
 };
 

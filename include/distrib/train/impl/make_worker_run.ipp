@@ -78,6 +78,8 @@ class WorkerRun final : public TrainingRun {
         contributor_{model_->contributor(job_, planned_.layouts)},
         start_{report_.begin(job_, model_->batch_size(), job_.tasks)} {
     if (chief_) locks_.hold_chief(plan_, task_);
+    if (const std::string uneven = chief_ ? uneven_shards(planned_.layouts) : std::string{}; !uneven.empty())
+      report_.tell(Event{Event::Kind::uneven_shards, task_, {}, {}, uneven});
     if (chief_ && !plan_.by_evaluator()) evaluation_ = plan_.model().open_evaluation();
     if (plan_.options().cluster.worker_metrics) show_metrics(*plan_.options().cluster.worker_metrics);
     // Until the first step is known: after a late start the job may be done already.

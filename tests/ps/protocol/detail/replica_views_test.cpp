@@ -3,7 +3,11 @@
 
 #include "support/catch.hpp"
 
+#include <distrib/core/bytes.hpp>
+
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 using distrib::Step;
@@ -93,4 +97,56 @@ TEST_CASE("ReplicaViews: the common cut is the newest cut that all live replicas
   CHECK(views.common_cut() == 2);
   views[0].progress.cuts.clear();
   CHECK(views.common_cut() == 2);
+}
+
+TEST_CASE("ReplicaViews: the common cut follows every change of a view", "[ps]") {
+  ReplicaViews views{2, 2};
+  const auto at = [](Step done, std::vector<Step> cuts) {
+    distrib::Progress progress;
+    progress.done = done;
+    progress.cuts = std::move(cuts);
+    return progress;
+  };
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    views[shard].live = true;
+    views[shard].progress = at(4, {0, 2});
+  }
+  CHECK(views.common_cut() == 2);
+  views.learn(0, at(5, {0, 2, 4}));
+  CHECK(views.common_cut() == 2);
+  views.learn(1, at(5, {0, 2, 4}));
+  CHECK(views.common_cut() == 4);
+  views.learn(1, at(6, {0, 2, 4}));
+  CHECK(views.common_cut() == 4);
+  auto other = at(6, {0, 2, 4});
+  other.history = 7;
+  views.learn(1, other);
+  CHECK(views.common_cut() == 0);
+  views[1].progress.history = 0;
+  CHECK(views.common_cut() == 4);
+  views[1].live = false;  // it still counts, as its shard has no other replica
+  views[1].progress.cuts = {0};
+  CHECK(views.common_cut() == 0);
+  views[1].lame = true;
+  views[1].helped_at = 6;
+  views.learn(1, at(7, {0}));
+  CHECK(views.of(1).live);
+  CHECK(views.common_cut() == 0);
+}
+
+TEST_CASE("ReplicaViews: whether all values have arrived", "[ps]") {
+  ReplicaViews views{2, 4};
+  const auto block = std::make_shared<const distrib::AlignedBuffer>(64);
+  CHECK_FALSE(views.has_all_values());
+  views.quiet(1).got = block;
+  CHECK_FALSE(views.has_all_values());
+  views.quiet(2).got = block;  // the other replica of shard 0
+  CHECK(views.has_all_values());
+  CHECK(views.has_all_values());
+  views[2].got = nullptr;
+  CHECK_FALSE(views.has_all_values());
+  views[2].got = block;
+  CHECK(views.has_all_values());
+  views.want_anew();
+  CHECK_FALSE(views.has_all_values());
 }

@@ -4,6 +4,10 @@
 #include <distrib/ps/job/job.hpp>
 
 #include <distrib/core/shortest_text.hpp>
+#include <distrib/sharding/part_slices.hpp>
+
+#include <span>
+#include <system_error>
 
 namespace distrib {
 inline namespace v0 {
@@ -16,6 +20,49 @@ DISTRIB_DECL auto Job::updater_of(std::string_view variable) const noexcept -> s
       found = i + 1;
   return found;
 }
+
+namespace detail {
+
+// "NAME 500 along 0 shards 3 of 500": the parts of one variable, made by `part_slices`, on consecutive shards. Empty: they
+// are not like that.
+DISTRIB_DECL auto parts_rule(const Job& job, std::span<const Part> parts) -> std::string {
+  const VariableInfo& variable = job.variables[parts.front().variable];
+  std::size_t axis = 0;
+  while (axis < variable.shape.rank() && parts.front().slice.extents[axis] == variable.shape[axis]) ++axis;
+  if (axis == variable.shape.rank()) return {};
+  const auto count = static_cast<std::int64_t>(parts.size());
+  std::error_code ec;
+  const std::vector<Slice> slices = part_slices(variable.shape, {axis, count}, ec);
+  if (ec || count == 1) return {};
+  const std::uint64_t first = parts.front().shard;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (parts[i].slice != slices[i] || parts[i].shard != (first + i) % job.shards()) return {};
+  return variable.name + " " + std::to_string(count) + " along " + std::to_string(axis) + " shards " +
+         std::to_string(first) + " of " + std::to_string(job.shards());
+}
+
+// The lines of all parts. `by_rules`: those of a variable are one line where they follow a rule.
+DISTRIB_DECL auto parts_text(const Job& job, bool by_rules) -> std::string {
+  std::string text;
+  for (std::size_t i = 0; i < job.parts.size();) {
+    std::size_t end = i + 1;
+    while (end < job.parts.size() && job.parts[end].variable == job.parts[i].variable) ++end;
+    const std::string rule = by_rules ? parts_rule(job, std::span{job.parts}.subspan(i, end - i)) : std::string{};
+    if (!rule.empty()) text.append("parts ").append(rule).append("\n");
+    for (; i < end && rule.empty(); ++i)
+      text.append("part ")
+          .append(job.variables[job.parts[i].variable].name)
+          .append(" ")
+          .append(to_string(job.parts[i].slice))
+          .append(" shard ")
+          .append(std::to_string(job.parts[i].shard))
+          .append("\n");
+    i = end;
+  }
+  return text;
+}
+
+}  // namespace detail
 
 DISTRIB_DECL auto to_text(const Job& job) -> std::string {
   std::string text = "distrib job 1\n";
@@ -42,9 +89,9 @@ DISTRIB_DECL auto to_text(const Job& job) -> std::string {
     if (t.max_new_keys != 0) line("max_new_keys", std::to_string(t.max_new_keys));
     if (t.kept_as != FloatFormat::float32) line("kept_as", std::string{to_text(t.kept_as)});
   }
-  for (const Part& part : job.parts)
-    line("part",
-         job.variables[part.variable].name + " " + to_string(part.slice) + " shard " + std::to_string(part.shard));
+  const std::size_t parts_at = text.size();
+  text += detail::parts_text(job, false);
+  const std::size_t parts_bytes = text.size() - parts_at;
   line("tasks", std::to_string(job.tasks));
   line("shards_per_task", std::to_string(job.shards_per_task));
   if (job.replicas != 1) line("replicas", std::to_string(job.replicas));
@@ -62,6 +109,7 @@ DISTRIB_DECL auto to_text(const Job& job) -> std::string {
   line("ranks", std::to_string(job.ranks));
   line("total_steps", std::to_string(job.total_steps));
   line("cut_interval", std::to_string(job.cut_interval));
+  if (text.size() > max_job_text) text.replace(parts_at, parts_bytes, detail::parts_text(job, true));
   return text;
 }
 

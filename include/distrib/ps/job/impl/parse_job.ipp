@@ -10,9 +10,11 @@
 #include <distrib/optimizer/gradient_clipping.hpp>
 #include <distrib/ps/job/consistency.hpp>
 #include <distrib/ps/job/row_mean.hpp>
+#include <distrib/sharding/part_slices.hpp>
 #include <distrib/sharding/virtual_shard.hpp>
 
 #include <set>
+#include <system_error>
 
 namespace distrib {
 inline namespace v0 {
@@ -119,9 +121,34 @@ DISTRIB_DECL auto parse_part(std::string_view text, std::size_t number, const Va
   return shard ? std::optional{Part{number, *slice, *shard}} : std::nullopt;
 }
 
+// "NAME 500 along 0 shards 3 of 500": all parts of variable `number`, see `to_text`.
+DISTRIB_DECL auto take_parts_rule(std::string_view text, Job& job, std::size_t number) -> bool {
+  const VariableInfo& variable = job.variables[number];
+  const bool is_named = cut_before(text, ' ') == variable.name;
+  const auto count = parse_shortest<std::uint32_t>(cut_before(text, ' '));
+  const bool has_along = cut_before(text, ' ') == "along";
+  const auto axis = parse_shortest<std::uint32_t>(cut_before(text, ' '));
+  const bool has_shards = cut_before(text, ' ') == "shards";
+  const auto first = parse_shortest<std::uint32_t>(cut_before(text, ' '));
+  const bool has_of = cut_before(text, ' ') == "of";
+  const auto shards = parse_shortest<std::uint32_t>(text);
+  if (!is_named || !has_along || !has_shards || !has_of || !count || !axis || !first || !shards) return false;
+  if (*count < 2 || *count > max_job_parts - std::min(max_job_parts, job.parts.size()) || *first >= *shards)
+    return false;
+  std::error_code ec;
+  std::uint64_t shard = *first;
+  for (const Slice& slice : part_slices(variable.shape, {*axis, *count}, ec))
+    job.parts.push_back({number, slice, static_cast<std::uint32_t>(shard++ % *shards)});
+  return !ec;
+}
+
 DISTRIB_DECL void read_parts(JobLines& lines, Job& job, std::size_t number) {
   const VariableInfo& variable = job.variables[number];
   const Shape& shape = variable.shape;
+  if (lines.next_is("parts")) {
+    if (!take_parts_rule(lines.take("parts"), job, number)) lines.fail();
+    return;
+  }
   std::size_t axis = 0;
   std::int64_t rows = 0;
   do {
@@ -188,8 +215,9 @@ DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job {
   std::set<std::string_view> names;
   detail::read_variables(lines, job, names);
   detail::read_tables(lines, job, names);
+  const std::size_t before_parts = lines.number();
   for (std::size_t v = 0; v < job.variables.size() && !lines.failed(); ++v) detail::read_parts(lines, job, v);
-  const std::size_t last_part = lines.number();
+  const bool has_line_each = lines.number() - before_parts == job.parts.size();
   job.tasks = lines.take_number<std::uint32_t>("tasks", 1, max_job_shards);
   job.shards_per_task = lines.take_number<std::uint32_t>("shards_per_task", 1, max_job_shards / job.tasks);
   // otherwise some shards would own no virtual shard
@@ -231,8 +259,9 @@ DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job {
 
   for (std::size_t p = 0; p < job.parts.size() && !error; ++p)
     if (job.parts[p].shard >= job.shards())
-      lines.fail("line " + std::to_string(last_part - job.parts.size() + p + 1) + ", shard " +
-                 std::to_string(job.parts[p].shard));
+      lines.fail((has_line_each ? "line " + std::to_string(before_parts + p + 1)
+                                : "variable " + job.variables[job.parts[p].variable].name) +
+                 ", shard " + std::to_string(job.parts[p].shard));
   if (!error && to_text(job) != text) lines.fail("after line " + std::to_string(lines.number()));
   return error ? Job{} : job;
 }

@@ -4,6 +4,7 @@
 #include <distrib/ps/job/shard_layout.hpp>
 
 #include <algorithm>
+#include <string>
 
 namespace distrib {
 inline namespace v0 {
@@ -37,6 +38,21 @@ DISTRIB_DECL ShardLayout::ShardLayout(const Job& job, std::uint32_t shard)
     ++trained_;
   }
   for (std::size_t table = 0; table < job.tables.size(); ++table) tables_.emplace_back(job, table, shard);
+}
+
+DISTRIB_DECL auto uneven_shards(std::span<const ShardLayout> layouts) -> std::string {
+  constexpr std::size_t least_bytes = std::size_t{1} << 20;
+  if (layouts.size() < 2) return {};
+  std::size_t total = 0;
+  for (const ShardLayout& layout : layouts) total += layout.block_bytes();
+  const ShardLayout& largest = *std::ranges::max_element(layouts, {}, &ShardLayout::block_bytes);
+  const std::size_t mean = total / layouts.size();
+  if (largest.block_bytes() <= least_bytes || largest.block_bytes() / 2 <= mean) return {};
+  const ShardLayout::Entry& entry = *std::ranges::max_element(largest.entries(), {}, &ShardLayout::Entry::size_bytes);
+  return "shard " + std::to_string(largest.shard()) + " has " + std::to_string(largest.block_bytes()) +
+         " bytes of variables, the mean of " + std::to_string(layouts.size()) + " shards is " + std::to_string(mean) +
+         "; its largest part is " + std::to_string(entry.size_bytes) + " bytes of " + entry.name +
+         ": each step waits for this shard; a partitioner divides variables";
 }
 
 }  // namespace v0

@@ -71,9 +71,30 @@ struct ReplicaView {
 
 /// The replicas of all shards in the order of their numbers, see `Job::num_replicas`. In questions about a shard its
 /// live replicas count, unless a contract says otherwise. A value.
+///
+/// The common cut, and how many shards have sent their values, are computed once and kept until a view may have
+/// changed: otherwise each event would look at all replicas. Access to a view that may be changed forgets both; `quiet`
+/// does not.
 class ReplicaViews : public std::vector<ReplicaView> {
  public:
   ReplicaViews(std::uint32_t shards, std::uint32_t replicas) : std::vector<ReplicaView>(replicas), shards_{shards} {}
+
+  [[nodiscard]] auto operator[](std::size_t replica) const -> const ReplicaView& { return vector::operator[](replica); }
+  [[nodiscard]] auto operator[](std::size_t replica) -> ReplicaView& {
+    forget_computed();
+    return vector::operator[](replica);
+  }
+  [[nodiscard]] auto begin() const noexcept { return vector::begin(); }
+  [[nodiscard]] auto begin() noexcept {
+    forget_computed();
+    return vector::begin();
+  }
+  /// Returns a view that is only read.
+  [[nodiscard]] auto of(std::uint32_t replica) const -> const ReplicaView& { return (*this)[replica]; }
+  /// Returns a view. Its `progress` and `live` must not be changed, and its values not taken away.
+  [[nodiscard]] auto quiet(std::uint32_t replica) -> ReplicaView& { return vector::operator[](replica); }
+  /// The replica reports its progress, see `ReplicaView::learn`.
+  DISTRIB_DECL void learn(std::uint32_t replica, Progress heard);
 
   [[nodiscard]] auto shards() const noexcept -> std::uint32_t { return shards_; }
   [[nodiscard]] auto shard_of(std::uint32_t replica) const noexcept -> std::uint32_t { return replica % shards_; }
@@ -178,6 +199,12 @@ class ReplicaViews : public std::vector<ReplicaView> {
     return (*this)[replica].got;
   }
 
+  /// True if values have arrived from every shard.
+  [[nodiscard]] auto has_all_values() const -> bool {
+    while (with_values_ < shards_ && values_of(with_values_) != nullptr) ++with_values_;
+    return with_values_ == shards_;
+  }
+
   [[nodiscard]] auto all_values() const -> std::vector<SharedBuffer> {
     std::vector<SharedBuffer> values;
     for (std::uint32_t shard = 0; shard < shards_; ++shard) values.push_back(values_of(shard));
@@ -196,7 +223,10 @@ class ReplicaViews : public std::vector<ReplicaView> {
   /// Returns the newest step that is in every shard's list of cuts (rule 6). The list of a shard: the cuts that all its
   /// live replicas have; if none is live, the cuts that all its replicas have that have reported cuts. 0 if these
   /// replicas are of different histories, or if no replica of a shard has reported cuts.
-  [[nodiscard]] DISTRIB_DECL auto common_cut() const -> Step;
+  [[nodiscard]] auto common_cut() const -> Step {
+    if (!common_cut_) common_cut_ = find_common_cut();
+    return *common_cut_;
+  }
 
   /// True if the replicas that `common_cut` looks at are of one history.
   [[nodiscard]] DISTRIB_DECL auto have_one_history() const -> bool;
@@ -206,7 +236,15 @@ class ReplicaViews : public std::vector<ReplicaView> {
   [[nodiscard]] DISTRIB_DECL auto common_of_histories() const -> NamedCut;
 
  private:
+  void forget_computed() noexcept {
+    common_cut_.reset();
+    with_values_ = 0;
+  }
+  [[nodiscard]] DISTRIB_DECL auto find_common_cut() const -> Step;
+
   std::uint32_t shards_;
+  mutable std::optional<Step> common_cut_;  // empty: not computed
+  mutable std::uint32_t with_values_ = 0;  // so many shards, the first ones, are known to have sent their values
   Step left_after_ = 0;
   Step left_to_ = 0;  // 0: nothing is left to another process
 };

@@ -6,22 +6,39 @@
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/shard_store.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The contributions of one step to a shard, in rank order. A value.
-struct StepContributions {
-  std::vector<Rank> ranks;  ///< Ascending.
-  std::vector<ReadContribution> read;  ///< For each of `ranks` its contribution.
-
+/// The contributions of one step to a shard. They are kept as they arrive, and put into rank order once, when they are
+/// complete. A value.
+class StepContributions {
+ public:
   /// Stores the contribution of `rank`. Returns false, and drops it, if this rank has one already or there are `most`
   /// contributions already.
   DISTRIB_DECL auto store(Rank rank, ReadContribution given, Rank most) -> bool;
+
+  [[nodiscard]] auto size() const noexcept -> std::size_t { return places_.size(); }
+
+  /// Returns the contributions in rank order. They must be complete: `store` must not be called after it.
+  [[nodiscard]] DISTRIB_DECL auto in_rank_order() -> std::span<const ReadContribution>;
+
+ private:
+  /// A rank, and where its contribution is in `read_`.
+  struct Place {
+    Rank rank = 0;
+    std::uint32_t at = 0;
+  };
+
+  std::vector<Place> places_;  // ranks ascending
+  std::vector<ReadContribution> read_;
 };
 
 /// A pull that a shard answers later: it has not reached the step, or waits for its values.

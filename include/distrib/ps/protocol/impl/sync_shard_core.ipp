@@ -18,6 +18,7 @@ DISTRIB_DECL SyncShardCore::SyncShardCore(const Job& job, std::uint32_t shard, c
       store_{job, shard, updaters, table_budget_bytes},
       awaited_{job, shard},
       newest_(job.ranks),
+      processes_(job.ranks),
       tells_history_{contributions_per_step_ == ranks_},
       replayable_{job.replayable},
       settings_{settings_hash(job)} {

@@ -45,9 +45,9 @@ namespace detail {
 /// The shards of a ps task that live on one thread, with their connections, their clock, and their files. Files are
 /// read and written on another thread; results are posted back. `RpcPoolServer` passes its events here.
 ///
-/// On the lane's thread it calls `changed(lane, tally)`, `ended(lane, tally, code, why)` and `tell(kind, text)` of
-/// `Task`, and reads `shards_of_job()`, `options()`, `kinds()`, `identity(shard)`, `name()` and `address_of(task)`,
-/// which must be constant or atomic. On the thread of files it calls `hold(directory, error)` before it uses a
+/// On the lane's thread it calls `changed(lane, tally)`, `ended(lane, tally, code, why)`, `tell(kind, text)` and
+/// `allow_connections(number)` of `Task`, and reads `shards_of_job()`, `options()`, `kinds()`, `identity(shard)`,
+/// `name()` and `address_of(task)`, which must be constant or atomic. On the thread of files it calls `hold(directory, error)` before it uses a
 /// directory.
 ///
 /// Threads: the executor's, but for constructor and destructor. When the destructor runs, no handler may run any more.
@@ -146,6 +146,8 @@ class Lane {
     void open(const Job& job, std::uint32_t of_shard, const CutSettings& cuts, const JobUpdaters& of_job) override {
       replica = of_shard;
       updaters = of_job;
+      // each worker has a connection to each shard of the task
+      if (number == 0) lane.task_.allow_connections(std::uint64_t{job.ranks} * job.shards_per_task * job.replicas);
       files.open(job, of_shard, cuts, of_job, *this);
       lane.task_.changed(lane.number_, lane.tally());
     }

@@ -10,6 +10,7 @@
 #include <distrib/core/usable_memory.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
+#include <distrib/net/descriptor_limit.hpp>
 #include <distrib/net/error.hpp>
 #include <distrib/net/instant.hpp>
 #include <distrib/net/io_pool.hpp>
@@ -108,6 +109,7 @@ class TaskShell final : public ServerTask {
       if (error.code() != net_errc::not_local && error.code() != net_errc::unresolved) throw;
       listen({"*", address_.port});
     }
+    allow_connections(identity_.ranks);
     if (options_.metrics) show_metrics(*options_.metrics);
     if (options_.rpc.transport) asio::post(disk_, [this] { begin_refreshing(); });
     asio::post(executor_, [this] {
@@ -179,6 +181,16 @@ class TaskShell final : public ServerTask {
       end_.ended(lane, tally, code, why, *this);
       shards_of_job_ = end_.shards_of_job();
     });
+  }
+
+  /// Raises the limit of descriptors so that this task can have `number` connections; reports if that is not permitted.
+  void allow_connections(std::uint64_t number) {
+    constexpr std::uint64_t others = 128;  // files, listeners, and clients that only look
+    const std::uint64_t allowed = raise_descriptor_limit(number + others);
+    if (allowed >= number + others) return;
+    tell(Event::Kind::low_limit, "the limit of open files is " + std::to_string(allowed) + ", for " +
+                                     std::to_string(number) + " connections of workers " +
+                                     std::to_string(number + others) + " are needed (ulimit -Hn)");
   }
 
   /// Reports an event to the observer, with the name of the task before the text.

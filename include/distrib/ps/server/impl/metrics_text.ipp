@@ -5,6 +5,7 @@
 
 #include <distrib/rpc/latency_histogram.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -120,14 +121,17 @@ DISTRIB_DECL auto metrics_text(std::span<const ShardStatus> shards,
   to.times("pull_seconds",
            "Seconds from the arrival of a pull to its answer with values, waiting for its step included.",
            &ShardStatus::pull_times);
-  to.metric("rank_here", gauge, "1 if the worker of this rank is joined, otherwise 0.");
-  for (const ShardStatus& shard : shards)
-    for (const ShardStatus::RankStatus& rank : shard.of_ranks)
-      to.sample(shard, rank.here ? "1" : "0", "rank", std::to_string(rank.rank));
-  to.metric("rank_step", gauge, "Step of the newest contribution of this rank that arrived.");
-  for (const ShardStatus& shard : shards)
-    for (const ShardStatus::RankStatus& rank : shard.of_ranks)
-      to.sample(shard, std::to_string(rank.last), "rank", std::to_string(rank.rank));
+  // Of one shard of the job only: otherwise there would be ranks x shards series.
+  const auto has_ranks = [](const ShardStatus& shard) { return shard.task == 0 && shard.shard == 0; };
+  const auto first = std::ranges::find_if(shards, has_ranks);
+  to.metric("rank_here", gauge, "1 if the worker of this rank is joined, otherwise 0; of shard 0 of task 0.");
+  if (first != shards.end())
+    for (const ShardStatus::RankStatus& rank : first->of_ranks)
+      to.sample(*first, rank.here ? "1" : "0", "rank", std::to_string(rank.rank));
+  to.metric("rank_step", gauge, "Step of the newest contribution of this rank that arrived; of shard 0 of task 0.");
+  if (first != shards.end())
+    for (const ShardStatus::RankStatus& rank : first->of_ranks)
+      to.sample(*first, std::to_string(rank.last), "rank", std::to_string(rank.rank));
   to.metric("variable_bytes", gauge, "Bytes of the values of one variable on this shard.");
   for (const ShardStatus& shard : shards)
     for (const ShardStatus::VariableStatus& variable : shard.of_variables)

@@ -12,19 +12,26 @@ DISTRIB_DECL ShardClock::ShardClock(const ShardOptions& options, const ShardIden
       pause_{options.save_again_after},
       was_finished_{identity.finished},
       since_{now},
-      ranks_(identity.ranks) {}
+      ranks_(identity.ranks) {
+  for (const RankState& rank : ranks_) away_since_.insert(rank.since);
+}
 
 DISTRIB_DECL void ShardClock::opened(Instant now, bool replicated, bool has_open_end) {
   opened_ = true;
   replicated_ = replicated;
   has_open_end_ = has_open_end;
   since_ = now;
-  for (RankState& rank : ranks_) rank.since = now;
+  away_since_.clear();
+  for (RankState& rank : ranks_) {
+    rank.since = now;
+    if (is_away(rank)) away_since_.insert(away_since_.end(), now);
+  }
 }
 
 DISTRIB_DECL void ShardClock::parted(Rank rank, Instant now) {
   ranks_[rank].since = now;
   --ranks_[rank].peers;
+  if (is_away(ranks_[rank])) away_since_.insert(now);
   if (--joined_ != 0) return;
   since_ = now;
   if (replicated_) ask_ = now;
@@ -35,22 +42,19 @@ DISTRIB_DECL auto ShardClock::look(Instant now, bool complete) const -> Verdict 
   if (!opened_ && !was_finished_) return {Verdict::Kind::nobody_came, 0};
   if (!opened_ || complete) return {Verdict::Kind::finished, 0};
   for (Rank rank = 0; rank < ranks_.size(); ++rank)
-    if (is_away(ranks_[rank]) && now >= lost_at(ranks_[rank])) return {Verdict::Kind::lost, rank};
+    if (is_away(ranks_[rank]) && now >= lost_at(ranks_[rank].since)) return {Verdict::Kind::lost, rank};
   return {};
 }
 
-DISTRIB_DECL auto ShardClock::lost_at(const RankState& rank) const -> Instant {
+DISTRIB_DECL auto ShardClock::lost_at(Instant since) const -> Instant {
   if (has_open_end_) return joined_ == 0 ? instant_after(since_, away_) : Instant::max();
-  return instant_after(rank.since, away_);
+  return instant_after(since, away_);
 }
 
 DISTRIB_DECL auto ShardClock::verdict_at(bool complete) const -> Instant {
   if (!opened_) return instant_after(since_, was_finished_ ? linger_ : away_);
-  Instant first = Instant::max();
-  if (complete) return joined_ == 0 ? instant_after(since_, linger_) : first;
-  for (const RankState& rank : ranks_)
-    if (is_away(rank)) first = std::min(first, lost_at(rank));
-  return first;
+  if (complete) return joined_ == 0 ? instant_after(since_, linger_) : Instant::max();
+  return away_since_.empty() ? Instant::max() : lost_at(*away_since_.begin());
 }
 
 }  // namespace v0

@@ -3,6 +3,9 @@
 
 #include <distrib/ps/worker/worker_client.hpp>
 
+#include <distrib/core/philox.hpp>
+#include <distrib/net/connect.hpp>
+#include <distrib/net/descriptor_limit.hpp>
 #include <distrib/net/error.hpp>
 #include <distrib/net/instant.hpp>
 #include <distrib/net/transport.hpp>
@@ -26,7 +29,8 @@ DISTRIB_DECL WorkerClient::WorkerClient(const Executor& executor, const Job& job
       owner_{owner},
       node_{job, rank, options_.worker, std::move(cuts), *this},
       phases_{rank, options_.phases},
-      hang_up_{executor} {
+      hang_up_{executor},
+      jitter_{load_le<std::uint64_t>(draw_nonce().data()) | 1} {
   Error error;
   detail::check_transport_of_job(options_.rpc.transport, error);
   throw_if(error);
@@ -45,6 +49,16 @@ DISTRIB_DECL WorkerClient::~WorkerClient() {
 }
 
 DISTRIB_DECL void WorkerClient::start() {
+  constexpr std::uint64_t others = 128;  // files, and what else the process has open
+  if (const std::uint64_t needed = links_.size() + others, allowed = raise_descriptor_limit(needed);
+      allowed < needed && options_.observer)
+    options_.observer({Event::Kind::low_limit,
+                       {},
+                       {},
+                       {},
+                       "the limit of open files is " + std::to_string(allowed) + ", for the connections to " +
+                           std::to_string(links_.size()) + " shards " + std::to_string(needed) +
+                           " are needed (ulimit -Hn)"});
   refresh_.emplace(executor_, options_.rpc.transport, OwnIdentity{{}, options_.accepted}, options_.observer);
   for (Link& link : links_) {
     link.deadline = instant_after(Clock::now(), options_.start_within);
@@ -107,6 +121,7 @@ DISTRIB_DECL void WorkerClient::connect(Link& link) {
   ConnectOptions how;
   how.deadline = link.deadline;
   how.longest_pause = longest_pause;
+  how.jitter = detail::mix_bits(jitter_ + link.replica) | 1;
   how.waiting = [this, &link](const Error& missing, std::chrono::milliseconds waited) {
     if (Clock::now() - link.told < tell_every) return;
     link.told = Clock::now();
@@ -139,6 +154,7 @@ DISTRIB_DECL void WorkerClient::connected(Link& link, const Error& error, std::o
   const ChannelBinding binding = stream->binding();
   link.connection =
       std::make_shared<Connection<ClientCore, Link>>(*std::move(stream), link, rpc, now, draw_nonce(), binding);
+  touch(link);
   node_.connected(link.replica, link.connection->core(), now);
   flush();
 }
@@ -148,6 +164,7 @@ DISTRIB_DECL void WorkerClient::on_activity(Link& link, Instant now) {
   const auto connection = link.connection;
   if (connection == nullptr) return;
   if (phases_.measures()) look_at_sockets(now, connection->core().receives());
+  touch(link);
   ClientEvent event;
   while (connection->core().next(now, event)) {
     if (event.kind == ClientEvent::Kind::greeted) greeted(link);
@@ -181,7 +198,7 @@ DISTRIB_DECL void WorkerClient::lost(Link& link) {
 }
 
 DISTRIB_DECL void WorkerClient::connect_after(Link& link, std::chrono::milliseconds pause) {
-  link.pause.expires_after(pause);
+  link.pause.expires_after(detail::drawn_pause(pause, jitter_, ++pauses_));
   link.pause.async_wait([self = shared_from_this(), &link](const std::error_code& ec) {
     if (!ec && !self->ended_ && !self->node_.over()) self->connect(link);
   });
@@ -205,8 +222,11 @@ DISTRIB_DECL void WorkerClient::cannot_reach(Link& link, const std::error_code& 
 }
 
 DISTRIB_DECL void WorkerClient::flush() {
-  for (Link& link : links_)
-    if (link.connection != nullptr) link.connection->settle();
+  for (Link* const link : touched_) {
+    link->touched = false;
+    if (link->connection != nullptr) link->connection->settle();
+  }
+  touched_.clear();
   if (phases_.measures()) look_at_sockets(Clock::now(), false);
 }
 

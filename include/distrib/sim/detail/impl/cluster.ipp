@@ -220,6 +220,7 @@ DISTRIB_DECL void Cluster::part() {
 }
 
 DISTRIB_DECL auto Cluster::is_over() -> bool {
+  if (!std::exchange(world_.one_ended, false)) return false;
   bool all = true;
   for (RankState& of : ranks_) {
     for (const auto& process : of.processes) of.done = of.done || process->is_done();

@@ -30,6 +30,7 @@ DISTRIB_DECL void PsProcess::operator()(EndFiles end) {
 DISTRIB_DECL void PsProcess::operator()(TaskOver over) {
   later({}, [this, over] {
     code_ = over.code;
+    world_.one_ended = true;
     world_.tell(name_, "ends with code " + std::to_string(code_));
     const Error why = end_->why();
     if (!is_done() && why.code != ps_errc::not_finite)

@@ -59,6 +59,7 @@ DISTRIB_DECL void WorkerProcess::not_repeatable(Step step) {
 DISTRIB_DECL void WorkerProcess::done(WorkerDone end) {
   tell("is done");
   done_ = true;
+  world_.one_ended = true;
   if (rank_ == 0 && program_.finish) program_.finish(std::move(end.result));
 }
 
@@ -67,6 +68,7 @@ DISTRIB_DECL void WorkerProcess::failed(const Error& why) {
   if (why.code != ps_errc::not_finite) return world_.fail(name_ + " failed: " + why.where + ": " + why.code.message());
   world_.refusals.push_back(why.where);
   done_ = true;
+  world_.one_ended = true;
 }
 
 DISTRIB_DECL void WorkerProcess::later(std::function<void()> then) {
@@ -84,6 +86,7 @@ DISTRIB_DECL void WorkerProcess::connect(std::uint32_t shard) {
   const LinkPointer link = links_[shard] =
       open_link(world_, host, name_, rank_, [this, shard](const LinkPointer& at) { on_activity(at, shard); });
   if (world_.traces()) tell("connects to " + host.name());
+  touched_.push_back(shard);
   node_.connected(shard, link->client, world_.now());
   flush();
 }
@@ -91,6 +94,7 @@ DISTRIB_DECL void WorkerProcess::connect(std::uint32_t shard) {
 DISTRIB_DECL void WorkerProcess::on_activity(const LinkPointer& link, std::uint32_t shard) {
   if (!link->client_open) return;
   const Instant now = world_.now();
+  touched_.push_back(shard);
   for (ClientEvent event; link->client.next(now, event);) node_.happened(shard, event, now);
   flush();
   if (!link->client.finished()) return;
@@ -102,8 +106,13 @@ DISTRIB_DECL void WorkerProcess::on_activity(const LinkPointer& link, std::uint3
 }
 
 DISTRIB_DECL void WorkerProcess::flush() {
-  for (const LinkPointer& link : std::vector{links_})
+  std::vector<std::uint32_t> touched = std::exchange(touched_, {});
+  std::ranges::sort(touched);
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  for (const std::uint32_t shard : touched) {
+    const LinkPointer link = shard < links_.size() ? links_[shard] : nullptr;
     if (link != nullptr && link->client_open && link->wire != nullptr) link->wire->flush();
+  }
 }
 
 }  // namespace sim::detail

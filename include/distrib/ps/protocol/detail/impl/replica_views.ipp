@@ -88,7 +88,15 @@ DISTRIB_DECL auto ReplicaViews::common_of_histories() const -> NamedCut {
   return common->back();
 }
 
-DISTRIB_DECL auto ReplicaViews::common_cut() const -> Step {
+DISTRIB_DECL void ReplicaViews::learn(std::uint32_t replica, Progress heard) {
+  ReplicaView& view = quiet(replica);
+  const bool was_live = view.live;
+  const bool has_same_cuts = heard.history == view.progress.history && heard.cuts == view.progress.cuts;
+  view.learn(std::move(heard));
+  if (!has_same_cuts || view.live != was_live) common_cut_.reset();
+}
+
+DISTRIB_DECL auto ReplicaViews::find_common_cut() const -> Step {
   if (!have_one_history()) return 0;
   std::optional<std::vector<Step>> common;
   for (std::uint32_t shard = 0; shard < shards_; ++shard) {
