@@ -46,6 +46,14 @@ struct StatusRates {
   return "p50 " + quantile(0.5) + ", p99 " + quantile(0.99) + ", longest " + time_text(times.max());
 }
 
+/// Returns the fast digest of what a shard has exported, as 32 hexadecimal digits.
+[[nodiscard]] inline auto status_digest(const distrib::ShardStatus::ExportedStatus& exported) -> std::string {
+  std::array<char, 33> text{};
+  std::snprintf(text.data(), text.size(), "%016llx%016llx", static_cast<unsigned long long>(exported.digest_first),
+                static_cast<unsigned long long>(exported.digest_second));
+  return text.data();
+}
+
 /// Returns a shard as text, a few lines. `rates`: since the answer before; null: there was none.
 [[nodiscard]] inline auto status_text(const distrib::ShardStatus& shard, const StatusRates* rates) -> std::string {
   const auto number = [](auto value) { return std::to_string(value); };
@@ -78,6 +86,13 @@ struct StatusRates {
     std::snprintf(line.data(), line.size(), "  per second     %.1f steps, %.1f contributions, ", rates->steps,
                   rates->contributions);
     text += line.data() + bytes_text(static_cast<std::uint64_t>(rates->bytes)) + "\n";
+  }
+  if (const auto& exported = shard.exported) {
+    text += "  export         position " + number(exported->position) + " of step " + number(exported->step) +
+            "; this shard at step " + number(exported->taken) + ", digest " + status_digest(*exported);
+    if (exported->left_out != 0) text += ", " + number(exported->left_out) + " left out";
+    if (exported->failures != 0) text += ", " + number(exported->failures) + " failures";
+    text += "\n";
   }
   text += "  memory         values " + bytes_text(shard.value_bytes) + ", slots " + bytes_text(shard.slot_bytes) + "\n";
   text += "  ranks          " + number(here) + " of " + number(shard.ranks) + " connected\n";
@@ -124,6 +139,11 @@ struct StatusRates {
   add_times("push", shard.push_times);
   add_times("pull", shard.pull_times);
   line.add("value_bytes", shard.value_bytes).add("slot_bytes", shard.slot_bytes).add("variables", shard.variables);
+  if (const auto& exported = shard.exported) {
+    line.add("export_position", exported->position).add("export_step", exported->step);
+    line.add("exported_step", exported->taken).add("exports_left_out", exported->left_out);
+    line.add("export_failures", exported->failures).add("exported_digest", status_digest(*exported));
+  }
   if (rates != nullptr) {
     line.add("steps_per_second", rates->steps).add("contributions_per_second", rates->contributions);
     line.add("bytes_per_second", rates->bytes);

@@ -30,6 +30,7 @@ struct Event {
     /// A peer was refused because of its certificate or because it does not use TLS as this task does; or changed
     /// certificate files were not accepted, and the earlier ones stay in use; or a key file can be read by other users.
     tls_refused,
+    export_failed,  ///< A part or a position of an export log was not written; another attempt follows.
   };
   Kind kind{};  ///< What happened.
   std::string task;  ///< The task that reports: "local", "/job:ps/task:0"; empty if the reporter does not know it.
