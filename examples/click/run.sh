@@ -22,11 +22,15 @@ usage='usage: examples/click/run.sh [--ps N] [--workers N] [--restart] [--tls] [
   --min_count N a value gets rows in the tables once N contributions have contained it (1)
   --max_rows N  most rows of each table; those that were used least go (no limit)
   --half_life N with --max_rows: steps after which a use counts as half a use (all uses count alike)
+  --export DIR  export the model to this directory while it is trained; build/examples/examples/click_serve DIR
+                127.0.0.1:8080 serves it. Not with --ps 0, nor --mode async or ssp
+  --export_every N   steps between two positions of the export (100)
+  --export_ms N      milliseconds between two positions, instead of steps
 Example: examples/click/run.sh --ps 2 --workers 3 --restart --out out/click'
 set -euo pipefail
 job=click switches= components=
 values='--steps --replicas --mode --shards --batch --wide_rate --deep_rate --min_count --staleness --seed --save_every'
-values+=' --max_rows --half_life --evaluate_every'
+values+=' --max_rows --half_life --evaluate_every --export --export_every --export_ms'
 . "$(dirname "${BASH_SOURCE[0]}")/../job.sh"
 
 examples=600000 files=()

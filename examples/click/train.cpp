@@ -30,6 +30,8 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
   const auto read = [&s](const std::string& pattern) {
     return distrib::tfrecords(s.data + "/" + pattern).schema(label_feature, numbers_feature, categories_feature);
   };
+  distrib::ExportModel exports{.to = s.exported, .every = s.export_every};
+  if (s.export_ms != 0) exports.every = std::chrono::milliseconds{s.export_ms};
   distrib::IoPool pool{flags.local() ? distrib::usable_cpus() : 2};
   auto trainer =
       distrib::train(WideDeep{.min_count = s.min_count, .max_rows = s.max_rows, .half_life = s.half_life})
@@ -38,7 +40,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
           .with_updater(distrib::Adagrad{.learning_rate = s.deep_rate, .initial_accumulator_value = 1e-4F})
           .with_updater("wide/", distrib::Ftrl{.learning_rate = s.wide_rate, .initial_accumulator_value = 1e-3F})
           .with_hooks(distrib::StopAtStep{s.steps},
-                      distrib::SaveCheckpoint{.directory = s.out + "/checkpoint", .every_steps = s.save_every},
+                      distrib::SaveCheckpoint{.directory = s.out + "/checkpoint", .every_steps = s.save_every}, exports,
                       distrib::WriteSummaries{s.out + "/events"},
                       distrib::Evaluate{read("test-*").batch(500), s.evaluate_every}, distrib::ShowProgress{})
           .with_seed(s.seed)

@@ -59,6 +59,12 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--save_every", s.save_every, "Steps between checkpoints; 0: only at the end")
       ->check(count)
       ->capture_default_str();
+  app.add_option("--export", s.exported, "Directory of an export log that click_serve follows; empty: none");
+  app.add_option("--export_every", s.export_every, "Steps between positions of that log")
+      ->check(count)
+      ->capture_default_str();
+  app.add_option("--export_ms", s.export_ms, "Milliseconds between positions, instead of steps; 0: steps")
+      ->check(count);
   app.add_option("--evaluate_every", s.evaluate_every, "Steps between evaluations; 0: a tenth of the job")
       ->check(count);
   app.add_option("--start_within", s.start_within, "Seconds that a worker waits for parameter servers at its start")

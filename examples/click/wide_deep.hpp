@@ -122,6 +122,14 @@ struct WideDeep {
     return loss;
   }
 
+  /// Returns the probability of a click for each example.
+  auto predict(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values) const
+      -> std::vector<float> {
+    std::vector<float> clicks = forward(batch, values).logits;
+    std::ranges::transform(clicks, clicks.begin(), probability);
+    return clicks;
+  }
+
   auto evaluate(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values) const
       -> distrib::Metrics {
     const Pass pass = forward(batch, values);

@@ -9,5 +9,6 @@
 #include <distrib/export_log/head_store.hpp>
 #include <distrib/export_log/log_objects.hpp>
 #include <distrib/export_log/log_part.hpp>
+#include <distrib/export_log/object_log.hpp>
 #include <distrib/export_log/retire_log.hpp>
 #include <distrib/export_log/row_digest.hpp>

@@ -15,6 +15,7 @@
 #include <distrib/data/order/src.hpp>
 #include <distrib/data/src.hpp>
 #include <distrib/example/src.hpp>
+#include <distrib/export_log/src.hpp>
 #include <distrib/net/src.hpp>
 #include <distrib/optimizer/src.hpp>
 #include <distrib/placement/src.hpp>

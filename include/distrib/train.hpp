@@ -9,6 +9,7 @@
 #include <distrib/train/evaluate.hpp>
 #include <distrib/train/evaluator.hpp>
 #include <distrib/train/events.hpp>
+#include <distrib/train/export_model.hpp>
 #include <distrib/train/feed_fn.hpp>
 #include <distrib/train/global_step_waiter.hpp>
 #include <distrib/train/hook.hpp>

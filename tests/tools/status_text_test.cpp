@@ -99,6 +99,21 @@ TEST_CASE("status_text: a shard without a job, and one that reads its cuts", "[t
         "/job:ps/task:0 shard 0, up 0 s: asynchronous_parallel, job abc\n  the shard is still reading its cuts\n");
 }
 
+TEST_CASE("status_text: a shard that exports", "[tools]") {
+  ShardStatus shard = running();
+  shard.exported.emplace(ShardStatus::ExportedStatus{12, 110, 120, 0, 0, 0xAB, 1});
+  const std::string line =
+      "  export         position 12 of step 110; this shard at step 120, digest 00000000000000ab0000000000000001";
+  CHECK(tools::status_text(shard, nullptr).find(line + "\n") != std::string::npos);
+  shard.exported->left_out = 2;
+  shard.exported->failures = 3;
+  CHECK(tools::status_text(shard, nullptr).find(line + ", 2 left out, 3 failures\n") != std::string::npos);
+  CHECK(tools::status_json(shard, nullptr)
+            .find(R"("export_position":12,"export_step":110,"exported_step":120,"exports_left_out":2,)"
+                  R"("export_failures":3,"exported_digest":"00000000000000ab0000000000000001")") != std::string::npos);
+  CHECK(tools::status_json(running(), nullptr).find("export") == std::string::npos);
+}
+
 TEST_CASE("status_json: a shard as one line, with its rates at the end", "[tools]") {
   const tools::StatusRates rates{10.5, 123, 2.5};
   const std::string json = tools::status_json(running(), &rates);

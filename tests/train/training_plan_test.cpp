@@ -200,6 +200,30 @@ TEST_CASE("TrainingPlan: cuts are kept as SaveCheckpoint says, in a directory gi
   }
 }
 
+TEST_CASE("TrainingPlan: the model is exported as ExportModel says, if each step has the same values in every run",
+          "[train]") {
+  const Bench bench;
+  const auto exported = [&](distrib::ExportInterval every) {
+    return bench.builder().with_hooks(distrib::ExportModel{.to = "log", .every = every});
+  };
+  const distrib::ExportSettings steps = exported(7).plan().cut_settings().exports;
+  CHECK(steps.directory == (std::filesystem::current_path() / "log").string());
+  CHECK(steps.every_steps == 7);
+  const distrib::ExportSettings time = exported(std::chrono::seconds{2}).plan().cut_settings().exports;
+  CHECK(time.every_steps == 0);
+  CHECK(time.every == std::chrono::milliseconds{2000});
+  CHECK(bench.builder().with_hooks(distrib::ExportModel{}).plan().cut_settings().exports == distrib::ExportSettings{});
+
+  CHECK(refusal(exported(7).plan(), 2, 3) == std::error_code{});
+  CHECK(refusal(exported(0).plan(), 2, 3) == distrib::train_errc::bad_hook);
+  CHECK(refusal(exported(7).with_consistency(distrib::AsynchronousParallel{}).plan(), 2, 3) ==
+        distrib::train_errc::cannot_export);
+  CHECK(refusal(exported(7).with_consistency(distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2}).plan(), 2,
+                3) == distrib::train_errc::cannot_export);
+  const TrainingPlan plan = exported(7).plan();
+  CHECK_THROWS_AS(plan.local_job(*plan.model().open()), std::system_error);
+}
+
 TEST_CASE("TrainingPlan: measured when a multiple of `every_steps` is passed", "[train]") {
   const Bench bench;
   const TrainingPlan never = bench.builder().plan();

@@ -80,6 +80,13 @@ struct StatusRates {
                   rates->contributions);
     text += line.data() + bytes_text(static_cast<std::uint64_t>(rates->bytes)) + "\n";
   }
+  if (const auto& exported = shard.exported) {
+    text += "  export         position " + number(exported->position) + " of step " + number(exported->step) +
+            "; this shard at step " + number(exported->taken) + ", digest " + exported->digest_text();
+    if (exported->left_out != 0) text += ", " + number(exported->left_out) + " left out";
+    if (exported->failures != 0) text += ", " + number(exported->failures) + " failures";
+    text += "\n";
+  }
   text += "  memory         values " + bytes_text(shard.value_bytes) + ", slots " + bytes_text(shard.slot_bytes) + "\n";
   text += "  ranks          " + number(here) + " of " + number(shard.ranks) + " connected\n";
   for (const auto& rank : shard.of_ranks)

@@ -39,6 +39,9 @@ enum class export_errc {
   no_locks,
   /// The replica has no position yet. Wait until `ready()`.
   not_ready,
+  /// The object store writes an object although it was told to write it only if there is none: two writers could
+  /// overwrite each other. Use a store with conditional writes; `distrib store check` tells.
+  no_conditions,
 };
 
 namespace detail {
@@ -60,6 +63,8 @@ inline constexpr ErrorText export_texts[] = {
     {export_errc::no_locks, failure::unsupported,
      "the file system has no locks, so writers could overwrite each other: use another file system"},
     {export_errc::not_ready, failure::unavailable, "the replica has no position yet: wait until it is ready"},
+    {export_errc::no_conditions, failure::unsupported,
+     "the object store does not honour conditional writes, so writers could overwrite each other: use another store"},
 };
 
 /// Returns the category "distrib.export_log".

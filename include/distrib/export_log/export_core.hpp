@@ -95,7 +95,9 @@ struct ExportPlan {
     full,  ///< Export all rows.
   };
   Kind kind = Kind::nothing;
-  std::string on = {};  ///< For a delta.
+  std::string on = {};  ///< For a delta, unless `on_taken`.
+  /// For a delta: it is one to the newest part that was taken and is not written yet.
+  bool on_taken = false;
   std::uint64_t label = 0;  ///< The label of the part.
   bool forget_changes = false;  ///< True: what follows is counted as changed since this step.
 };
@@ -107,6 +109,9 @@ struct ExportPlan {
 /// `vote`, of an asynchronous job not before a cut of this step is durable. `poll` from time to time: any shard may
 /// commit what all have voted for. Only one chain of actions is under way at a time: while `is_busy()`, `start` and
 /// `poll` do nothing.
+///
+/// A shard that writes parts while it trains calls `taken` after `plan`, when it has copied the rows, and `written`
+/// later, for each part in turn. A part that was taken must be written.
 ///
 /// Threads: one at a time.
 class ExportCore {
@@ -128,10 +133,16 @@ class ExportCore {
   DISTRIB_DECL void failed() noexcept;
 
   /// Decides what is exported at `step`, whose digest is `state` (`LogPart::state`), and is called at each step of an
-  /// export. What it returns must be done, followed by `written` unless the kind is `nothing`.
-  [[nodiscard]] DISTRIB_DECL auto plan(std::uint64_t step, const RowDigest& state) -> ExportPlan;
+  /// export. What it returns must be done, followed by `written` unless the kind is `nothing`. `number`: number of the
+  /// export, the same on all shards, which decides when all rows are exported. 0: it follows from the label.
+  [[nodiscard]] DISTRIB_DECL auto plan(std::uint64_t step, const RowDigest& state, std::uint64_t number = 0)
+      -> ExportPlan;
 
-  /// The part of the last plan exists. `part.on` must be that of the plan.
+  /// The rows for the part of the last plan are copied: it will be written.
+  void taken() { taken_.push_back({planned_label_, true}); }
+
+  /// The part of the last plan exists, or of the first one that was taken and is not written yet. `part.on` must be
+  /// that of its plan.
   DISTRIB_DECL void written(std::uint64_t step, LogPart part, std::vector<LogTable> tables);
 
   /// Votes for the parts that were written. Does nothing before the number is taken.
@@ -148,6 +159,10 @@ class ExportCore {
   [[nodiscard]] auto epoch() const noexcept -> std::uint64_t { return epoch_; }
   /// The newest position that is known.
   [[nodiscard]] auto position() const noexcept -> LogPosition { return view_.head.position; }
+  /// The manifest of that position; empty if there is none.
+  [[nodiscard]] auto newest() const noexcept -> const std::optional<LogManifest>& { return view_.manifest; }
+  /// True if a part of this process is not known to be committed.
+  [[nodiscard]] auto has_pending() const noexcept -> bool { return !pending_.empty() || !taken_.empty(); }
 
  private:
   enum class Phase : std::uint8_t { idle, reading_to_start, starting, reading, reading_votes, committing };
@@ -158,9 +173,20 @@ class ExportCore {
     bool voted = false;
   };
 
+  /// A part that is not written yet.
+  struct Taken {
+    std::uint64_t label = 0;
+    bool counts = true;  // false: what follows is not counted from it
+  };
+
+  /// True if changes are counted from a part: a written one, or one that will be.
+  [[nodiscard]] auto has_base() const noexcept -> bool { return !base_.empty() || follows_taken(); }
+  [[nodiscard]] auto follows_taken() const noexcept -> bool { return !taken_.empty() && taken_.back().counts; }
+
   DISTRIB_DECL void take_number(ExportActions& out);
   DISTRIB_DECL void continue_from_cut();
   DISTRIB_DECL void note_committed(ExportActions& out);
+  DISTRIB_DECL void forget_base();
   DISTRIB_DECL void ask_for_votes(ExportActions& out);
   [[nodiscard]] DISTRIB_DECL auto may_commit(const LogVote& own) const -> bool;
   [[nodiscard]] DISTRIB_DECL auto fits(std::span<const std::optional<LogVote>> votes, const LogVote& own) const -> bool;
@@ -172,6 +198,7 @@ class ExportCore {
   std::uint64_t lineage_;
   std::string base_;  // the part relative to which changes are counted; empty: none
   std::vector<Pending> pending_;  // in the order of their labels, each on the one before it or full
+  std::vector<Taken> taken_;  // in the order in which they are written
   LogView view_;
   LogHead next_head_;  // that a swap is to write
   LogManifest next_manifest_;

@@ -138,6 +138,8 @@ class ReplicaTable {
   DISTRIB_DECL static auto find_in(const Segment& segment, std::uint64_t key, std::uint64_t hash) noexcept -> Slot*;
   [[nodiscard]] DISTRIB_DECL auto find(std::uint64_t key) const noexcept -> Slot*;
   DISTRIB_DECL auto find_or_make(std::uint64_t key) -> Slot&;
+  // The row that training begins with: rounded, if the table keeps its rows so.
+  DISTRIB_DECL void initial_row(std::uint64_t key, std::span<float> row) const noexcept;
   DISTRIB_DECL auto rebuild(std::uint64_t segment) -> Segment&;
   DISTRIB_DECL void set_next(Slot& slot, std::uint32_t row);
   DISTRIB_DECL void erase_next(Slot& slot);

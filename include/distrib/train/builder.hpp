@@ -241,8 +241,8 @@ class TrainerBuilder {
     return {};
   }
 
-  /// Adds what runs beside the training, and settings: `StopAtStep`, `SaveCheckpoint`, `Evaluate`, `WriteSummaries`,
-  /// `ShowProgress`, or a `Hook` of your own.
+  /// Adds what runs beside the training, and settings: `StopAtStep`, `SaveCheckpoint`, `ExportModel`, `Evaluate`,
+  /// `WriteSummaries`, `ShowProgress`, or a `Hook` of your own.
   template <class... Hs>
     requires(Hook<Hs> && ...)
   [[nodiscard]] auto with_hooks(Hs... hooks) const {
@@ -429,7 +429,8 @@ class TrainerBuilder {
     constexpr bool once = detail::each_setting_once<decltype(R::hooks)>;
     static_assert(
         once,
-        "distrib: build: each of StopAtStep, SaveCheckpoint, Evaluate and GlobalStepWaiter may be given only once");
+        "distrib: build: each of StopAtStep, SaveCheckpoint, ExportModel, Evaluate and GlobalStepWaiter may be given "
+        "only once");
     static_assert(
         measurable,
         "distrib: for the hook Evaluate{}, a model needs: auto evaluate(const distrib::Batch<Example>&, const "

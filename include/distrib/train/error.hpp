@@ -33,6 +33,7 @@ enum class train_errc {
   no_averages,      ///< `Evaluate` asks for averages, but there are none: the recipe has no `with_moving_average`, or in a cluster no `SaveCheckpoint`, from whose checkpoints the chief reads them. Add what the text names, or leave `.averages` out.
   session_over,     ///< `run` of a session was called after its end: all steps are done, it was asked to stop, or an error has ended it. Ask `should_stop()` before each `run`.
   not_ready,        ///< A session could not begin: within `SessionOptions::max_wait` the chief has not joined, or the parameter servers have sent no values; or `SessionOptions::ready` reports what is missing. Start the other tasks, or give them more time.
+  cannot_export,    ///< `ExportModel` in a job that it cannot export: one in one process, an asynchronous one, or one whose steps may differ after a restart (backup workers, `OwnBatches`); or a table is kept as float16. Train it synchronously in a cluster, keep the table as bfloat16 or float32, or leave the hook out.
 };
 // clang-format on
 
@@ -88,6 +89,9 @@ inline constexpr ErrorText train_texts[] = {
      "run called after the session has ended: ask should_stop() before each run"},
     {train_errc::not_ready, failure::timeout,
      "the session was not ready in time: start the chief and the parameter servers, or wait longer"},
+    {train_errc::cannot_export, failure::unsupported,
+     "ExportModel needs a cluster, a synchronous job without backup workers and OwnBatches, and no table kept as "
+     "float16: train so, or leave the hook out"},
 };
 
 /// Category "distrib.train".

@@ -69,8 +69,8 @@ template <class H> inline constexpr bool is_setting = requires { typename H::Set
 /// hooks of other workers `on_contribution`, `on_phase` and `on_event`, and the hooks of parameter servers `on_phase`
 /// and `on_event`.
 ///
-/// The settings (`StopAtStep`, `SaveCheckpoint`, `Evaluate`, `FeedFn`, `GlobalStepWaiter`), which have a member type
-/// `Setting`, are also hooks.
+/// The settings (`StopAtStep`, `SaveCheckpoint`, `ExportModel`, `Evaluate`, `FeedFn`, `GlobalStepWaiter`), which have a
+/// member type `Setting`, are also hooks.
 ///
 /// More members are optional:
 /// - `report() -> std::optional<Event>` returns an event for all hooks, or an empty optional. Called after each event.

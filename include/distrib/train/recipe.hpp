@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/train/evaluate.hpp>
+#include <distrib/train/export_model.hpp>
 #include <distrib/train/feed_fn.hpp>
 #include <distrib/train/global_step_waiter.hpp>
 #include <distrib/train/hook.hpp>
@@ -53,6 +54,7 @@ template <class M, class Data, class Hooks> struct Recipe {
 struct HookSettings {
   std::optional<StopAtStep> stop;
   std::optional<SaveCheckpoint> save;
+  std::optional<ExportModel> exports;
   GlobalStepWaiter wait;
   bool asks_for_checkpoints = false;  ///< A hook has `wants_checkpoint`.
   /// Interval between measurements, in steps. 0: the model is measured only at the end, or, without `Evaluate`, never.
@@ -110,6 +112,9 @@ template <class Hooks> auto settings_of(const Hooks& hooks) -> HookSettings {
   HookSettings settings;
   find_hook<StopAtStep>(hooks, [&](const StopAtStep& stop) { settings.stop = stop; });
   find_hook<SaveCheckpoint>(hooks, [&](const SaveCheckpoint& save) { settings.save = save; });
+  find_hook<ExportModel>(hooks, [&](const ExportModel& exports) {
+    if (!exports.to.empty()) settings.exports = exports;
+  });
   find_hook<GlobalStepWaiter>(hooks, [&](const GlobalStepWaiter& wait) { settings.wait = wait; });
   settings.asks_for_checkpoints = any_asks_for_checkpoints<Hooks>;
   find_evaluate(hooks, [&](const auto& evaluate) {
@@ -126,7 +131,8 @@ template <class Hooks> inline constexpr bool each_setting_once = false;
 template <class... Hs>
 inline constexpr bool each_setting_once<std::tuple<Hs...>> =
     (std::is_same_v<Hs, StopAtStep> + ... + 0) <= 1 && (std::is_same_v<Hs, SaveCheckpoint> + ... + 0) <= 1 &&
-    (std::is_same_v<Hs, GlobalStepWaiter> + ... + 0) <= 1 && (is_evaluate<Hs> + ... + 0) <= 1;
+    (std::is_same_v<Hs, ExportModel> + ... + 0) <= 1 && (std::is_same_v<Hs, GlobalStepWaiter> + ... + 0) <= 1 &&
+    (is_evaluate<Hs> + ... + 0) <= 1;
 
 template <class Hooks> inline constexpr bool evaluates = false;
 template <class... Hs> inline constexpr bool evaluates<std::tuple<Hs...>> = (is_evaluate<Hs> || ...);

@@ -11,6 +11,7 @@
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/train/any_model.hpp>
 #include <distrib/train/choose_updaters.hpp>
+#include <distrib/train/export_model.hpp>
 #include <distrib/train/hook_set.hpp>
 #include <distrib/train/recipe.hpp>
 #include <distrib/train/save_checkpoint.hpp>
@@ -51,6 +52,8 @@ class TrainingPlan {
   [[nodiscard]] auto hooks() const -> HookSet { return hooks_; }
   /// Returns where and how checkpoints are saved; empty if they are not saved.
   [[nodiscard]] auto save() const noexcept -> const std::optional<SaveCheckpoint>& { return settings_.save; }
+  /// Returns where and how often the model is exported; empty if it is not exported.
+  [[nodiscard]] auto exports() const noexcept -> const std::optional<ExportModel>& { return settings_.exports; }
   /// True if the last step of a run depends on the step from which it continues.
   [[nodiscard]] auto counts_from_start() const noexcept -> bool {
     return settings_.stop && settings_.stop->num_steps != 0;
@@ -85,8 +88,8 @@ class TrainingPlan {
   [[nodiscard]] DISTRIB_DECL auto cluster_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
                                               std::size_t replay_budget_bytes) const -> PlannedJob;
 
-  /// Returns where the shards of a cluster keep their cuts, and which cuts are checkpoints of the user. Without
-  /// `SaveCheckpoint` the directory is empty: cuts are only in memory.
+  /// Returns where the shards of a cluster keep their cuts, which cuts are checkpoints of the user, and what is exported.
+  /// Without `SaveCheckpoint` the directory is empty: cuts are only in memory.
   [[nodiscard]] DISTRIB_DECL auto cut_settings() const -> CutSettings;
 
   /// True if the model is measured with the moving averages of the values.
@@ -104,6 +107,7 @@ class TrainingPlan {
   DISTRIB_DECL void check_initial_names() const;
   DISTRIB_DECL auto chosen_updaters() const -> ChosenUpdaters;
   DISTRIB_DECL static void check_rows(const TableInfo& table);
+  DISTRIB_DECL void check_exports(const Job& job) const;
   [[nodiscard]] auto every_steps() const noexcept -> std::uint64_t { return save() ? save()->every_steps : 0; }
   DISTRIB_DECL auto make_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks, std::uint32_t replicas,
                              Step done) const -> PlannedJob;

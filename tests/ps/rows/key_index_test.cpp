@@ -84,6 +84,24 @@ TEST_CASE("KeySlot: a use is limited to what its bits can hold", "[ps]") {
   CHECK(KeyUse{1, 9} < KeyUse{2, 0});
 }
 
+TEST_CASE("KeySlot: a mark is beside the number of the row, and goes with the row", "[ps]") {
+  KeySlot slot{};
+  for (const std::uint32_t row : {0U, KeySlot::max_row}) {
+    slot.set_row(row);
+    CHECK(slot.mark() == distrib::RowMark::none);
+    for (const auto mark : {distrib::RowMark::changed, distrib::RowMark::made, distrib::RowMark::none}) {
+      slot.set_mark(mark);
+      CHECK(slot.mark() == mark);
+      CHECK(slot.row() == row);
+      CHECK(slot.has_row());
+    }
+    slot.set_mark(distrib::RowMark::made);
+    slot.drop_row();
+    CHECK_FALSE(slot.has_row());
+    CHECK_FALSE(slot.is_empty());
+  }
+}
+
 TEST_CASE("KeyIndex: an empty index", "[ps]") {
   MemoryBudget budget{1 << 20};
   KeyIndex index{budget};

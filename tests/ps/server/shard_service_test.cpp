@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/server/shard_service.hpp>
 
+#include <distrib/export_log/directory_log.hpp>
+#include <distrib/export_log/retire_log.hpp>
 #include <distrib/optimizer/updater_list.hpp>
+#include <distrib/ps/server/perform_export.hpp>
 
 #include "ps/fake_connection.hpp"
 #include "ps/story.hpp"
 #include "support/catch.hpp"
+#include "support/temp_directory.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,6 +19,7 @@
 #include <initializer_list>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -958,6 +963,68 @@ TEST_CASE("ShardService: is over when all ranks said goodbye and the last cut is
   });
   CHECK(bench.service.over());
   CHECK_FALSE(bench.service.wake());
+}
+
+TEST_CASE("ShardService: exports what Join and Push say, and is over when the last export is written", "[ps]") {
+  ServiceBench bench{job_of(1, 3, 0)};
+  const support::TempDirectory directory;
+  distrib::CutSettings cuts{"the directory", 7, {.max_to_keep = 3}};
+  cuts.exports = {directory / "log", 0, 500ms};
+  bench.call<distrib::Join>('a', 1, {0, hash_of(bench.job), to_text(bench.job), cuts})();
+  CHECK(bench.service.exports() == nullptr);
+  bench.opened()();
+  REQUIRE(bench.service.exports() != nullptr);
+  const auto work = [&] {
+    std::optional<distrib::ExportWork> next = bench.service.exports()->next(bench.now);
+    if (!next) return false;
+    distrib::DirectoryLog log{directory / "log"};
+    perform_export(log, *bench.service.exports()->writer(), *next);
+    bench.service.exported(std::move(*next), bench.now);
+    return bench.service.exports() != nullptr;
+  };
+  while (work()) {
+  }
+  distrib::PushRequest named{1, 0, 0, block(1)};
+  named.export_number = 1;
+  bench.call<distrib::Push>('a', 2, named)();
+  bench.push('a', 3, 2, 0, 1)();
+  while (work()) {
+  }
+  const distrib::ShardStatus status = bench.service.status(bench.now);
+  REQUIRE(status.exported);
+  CHECK(status.exported->position == 1);
+  CHECK(status.exported->step == 1);
+  bench.push('a', 4, 3, 0, 1)();
+  bench.tell({
+      {"done, but its last export is not written", bench.call<distrib::Goodbye>('a', 5), {"a5 ok", "a1 end"}},
+      {"the last cut", bench.saved(3), {}},
+  });
+  CHECK_FALSE(bench.service.over());
+  bench.told.clear();
+  while (work()) {
+  }
+  CHECK(bench.told == Texts{"shell ended 0"});
+  distrib::DirectoryLog log{directory / "log"};
+  distrib::Error error;
+  const auto positions = list_log(log, 9, error);
+  REQUIRE(positions.size() == 2);
+  CHECK(positions[0].manifest.step == 3);
+  CHECK(positions[1].manifest.step == 1);
+}
+
+TEST_CASE("ShardService: an asynchronous job, and the second replica of a shard, export nothing", "[ps]") {
+  distrib::CutSettings cuts{"the directory", 7, {.max_to_keep = 3}};
+  cuts.exports = {"log", 5, {}};
+  ServiceBench loose{job_of(1, 3, 0, asynchronous)};
+  loose.call<distrib::Join>('a', 1, {0, hash_of(loose.job), to_text(loose.job), cuts})();
+  loose.opened()();
+  CHECK(loose.service.exports() == nullptr);
+  for (const std::uint32_t shard : {0U, 1U}) {
+    ServiceBench bench{replicated(), {.task = 0, .shard = shard, .tasks = 2}};
+    bench.call<distrib::Join>('a', 1, {0, hash_of(bench.job), to_text(bench.job), cuts})();
+    bench.opened()();
+    CHECK((bench.service.exports() != nullptr) == (shard == 0));
+  }
 }
 
 TEST_CASE("ShardService: the last cut may become durable after the goodbyes, even after a stop", "[ps]") {

@@ -7,6 +7,8 @@
 
 #include "support/catch.hpp"
 
+#include <chrono>
+
 using distrib::JoinItem;
 using distrib::JoinRequest;
 using distrib::Progress;
@@ -79,6 +81,19 @@ TEST_CASE("messages: decoding returns what was encoded", "[ps]") {
   CHECK(state.lineage.empty());
   CHECK(carried(distrib::StateReply{41, {5}, nullptr, "0 ab\n"}).lineage == "0 ab\n");
   CHECK(carried(distrib::StateReply{}).step == 0);
+}
+
+TEST_CASE("messages: what is exported is sent with the text of the job, and a push names the step's export", "[ps]") {
+  distrib::CutSettings cuts{"here", 5, {}};
+  cuts.exports = {"log", 100, {}};
+  CHECK(carried(JoinRequest{1, "abc", "the job", cuts}).cuts.exports == cuts.exports);
+  CHECK(carried(JoinRequest{1, "abc", {}, cuts}).cuts.exports == distrib::ExportSettings{});
+  cuts.exports = {"log", 0, std::chrono::milliseconds{500}};
+  CHECK(carried(JoinRequest{1, "abc", "the job", cuts}).cuts.exports == cuts.exports);
+  distrib::PushRequest push{41, 3, 40, nullptr};
+  CHECK(carried(push).export_number == 0);
+  push.export_number = 1ULL << 40;
+  CHECK(carried(push).export_number == 1ULL << 40);
 }
 
 TEST_CASE("messages: a message without a history is encoded as by versions that had no histories", "[ps]") {

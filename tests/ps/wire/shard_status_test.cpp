@@ -44,6 +44,7 @@ auto full() -> ShardStatus {
   status.of_variables = {{"dense/kernel", 13}, {"", 0}};
   for (const int power : {7, 10, 30}) status.push_times.add(std::chrono::nanoseconds{1LL << power});
   status.pull_times.add(std::chrono::nanoseconds::max());
+  status.exported.emplace(ShardStatus::ExportedStatus{1, 2, 3, 4, 5, 1ULL << 63, 7});
   return status;
 }
 

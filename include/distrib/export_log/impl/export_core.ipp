@@ -95,7 +95,7 @@ DISTRIB_DECL void ExportCore::continue_from_cut() {
     chain.back().voted = false;
   }
   if (!is_proven) {
-    base_.clear();
+    forget_base();
     chain.clear();
   }
   std::ranges::reverse(chain);
@@ -123,8 +123,14 @@ DISTRIB_DECL void ExportCore::note_committed(ExportActions& out) {
                            ? base_.empty() || base_ == committed->name
                            : pending_.front().vote.part.is_full() || pending_.front().vote.part.on == committed->name;
   if (follows) return;
-  base_.clear();
+  forget_base();
   pending_.clear();
+}
+
+// The next part has to be full.
+DISTRIB_DECL void ExportCore::forget_base() {
+  base_.clear();
+  for (Taken& one : taken_) one.counts = false;
 }
 
 DISTRIB_DECL auto ExportCore::may_commit(const LogVote& own) const -> bool {
@@ -198,13 +204,15 @@ DISTRIB_DECL void ExportCore::votes_read(std::span<const std::optional<LogVote>>
   out.emplace_back(export_action::SwapHead{view_.version, next_head_});
 }
 
-DISTRIB_DECL auto ExportCore::plan(std::uint64_t step, const RowDigest& state) -> ExportPlan {
+DISTRIB_DECL auto ExportCore::plan(std::uint64_t step, const RowDigest& state, std::uint64_t number_of_export)
+    -> ExportPlan {
   if (!has_started()) return {};  // what changes is counted on
   const LogPart* const committed = committed_part();
   if (rules_.synchronous && view_.manifest && view_.manifest->lineage == lineage_ && step <= view_.manifest->step) {
     // Computed again, and already in the log. At the very step the digest proves it, and deltas go on from there.
     const bool is_proven = step == view_.manifest->step && committed != nullptr && committed->state == state;
-    base_ = is_proven ? committed->name : std::string{};
+    forget_base();
+    if (is_proven) base_ = committed->name;
     pending_.clear();
     ExportPlan nothing;
     nothing.forget_changes = is_proven;
@@ -214,22 +222,32 @@ DISTRIB_DECL auto ExportCore::plan(std::uint64_t step, const RowDigest& state) -
   plan.label = rules_.synchronous ? step : view_.head.position + 1;
   plan.forget_changes = true;
   const auto is_same = [&](const Pending& one) { return one.vote.label == plan.label; };
-  if (std::ranges::any_of(pending_, is_same)) return {};  // this position waits for other shards
-  const std::uint64_t number = rules_.synchronous ? plan.label / rules_.every : plan.label;
+  const auto will_be_same = [&](const Taken& one) { return one.label == plan.label; };
+  if (std::ranges::any_of(pending_, is_same) || std::ranges::any_of(taken_, will_be_same))
+    return {};  // this position waits for other shards
+  std::uint64_t number = rules_.synchronous ? plan.label / rules_.every : plan.label;
+  if (number_of_export != 0) number = number_of_export;
   // At the same labels on all shards: otherwise each would stand on a part of its own that is not committed.
-  const bool ends_chain = pending_.size() >= rules_.most_pending && number % rules_.most_pending == 0;
-  const bool is_full = base_.empty() || number % rules_.base_every == 0 || ends_chain;
+  const bool ends_chain = pending_.size() + taken_.size() >= rules_.most_pending && number % rules_.most_pending == 0;
+  const bool is_full = !has_base() || number % rules_.base_every == 0 || ends_chain;
   plan.kind = is_full ? ExportPlan::Kind::full : ExportPlan::Kind::delta;
-  if (!is_full) plan.on = base_;
+  plan.on_taken = !is_full && follows_taken();
+  if (!is_full && !plan.on_taken) plan.on = base_;
   planned_label_ = plan.label;
   return plan;
 }
 
 DISTRIB_DECL void ExportCore::written(std::uint64_t step, LogPart part, std::vector<LogTable> tables) {
+  Taken of{planned_label_, true};
+  if (!taken_.empty()) {
+    of = taken_.front();
+    taken_.erase(taken_.begin());
+  }
+  if (!of.counts) return;
   base_ = part.name;
   if (part.is_full() && pending_.size() >= rules_.most_pending) pending_.clear();  // nothing waits for them
   LogVote vote;
-  vote.label = planned_label_;
+  vote.label = of.label;
   vote.step = step;
   vote.lineage = lineage_;
   vote.shard = rules_.shard;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/checkpoint/retention.hpp>
+#include <distrib/ps/job/export_settings.hpp>
 
 #include <cstdint>
 #include <string>
@@ -9,7 +10,7 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Where the shards of a cluster keep their cuts, and which of these are the user's checkpoints. Workers send it to the
+/// Where the shards of a cluster keep their cuts, which of these are the user's checkpoints, and what they export. Workers send it to the
 /// parameter servers with the job, but it is not part of the job: a second run may have other settings.
 struct CutSettings {
   /// A path on the machines of the parameter servers. Empty: cuts are only in memory, and lost with the process.
@@ -17,6 +18,7 @@ struct CutSettings {
   /// Cuts of steps that are a multiple of this are checkpoints, and so is the last cut. 0: only the last cut.
   std::uint64_t keep_every = 0;
   Retention retention = {};  ///< Which checkpoints are kept when newer ones are made.
+  ExportSettings exports = {};  ///< Where, and how often, the model is exported.
 
   /// True if the cut of `step` is one of the user's checkpoints. `last_step`: the last step of the job.
   [[nodiscard]] constexpr auto is_users(std::uint64_t step, std::uint64_t last_step) const noexcept -> bool {

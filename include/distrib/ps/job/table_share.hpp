@@ -36,6 +36,10 @@ class TableSharding {
   [[nodiscard]] auto rows_of(std::uint32_t shard) const noexcept -> std::uint64_t {
     return static_cast<std::uint64_t>(ranges_.rows_of(shard));
   }
+  /// Returns the shard that has a virtual shard. Only if any 64 bits are a key.
+  [[nodiscard]] auto owner_of(std::uint32_t virtual_shard_number) const noexcept -> std::uint32_t {
+    return owners_[virtual_shard_number];
+  }
   /// Returns how many virtual shards a shard has. 0 if the keys are numbered.
   [[nodiscard]] auto virtual_shards_of(std::uint32_t shard) const noexcept -> std::uint64_t {
     return static_cast<std::uint64_t>(std::ranges::count(owners_, shard));
@@ -62,6 +66,11 @@ class TableShare {
 
   /// Returns how many virtual shards this shard has. 0 if the keys are numbered.
   [[nodiscard]] auto virtual_shards() const noexcept -> std::uint64_t { return sharding_.virtual_shards_of(shard_); }
+
+  /// True if the shard has this virtual shard. Only if any 64 bits are a key.
+  [[nodiscard]] auto has_virtual_shard(std::uint32_t number) const noexcept -> bool {
+    return sharding_.owner_of(number) == shard_;
+  }
 
   /// True if the table has this key, and its row lies on this shard.
   [[nodiscard]] auto owns(std::uint64_t key) const noexcept -> bool {

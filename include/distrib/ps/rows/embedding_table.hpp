@@ -19,6 +19,7 @@
 #include <span>
 #include <string>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -170,25 +171,36 @@ class EmbeddingTable {
   /// Counts and serves all keys as `find_or_make` does, or none: if `ec` is set, no key was counted. No key may stand
   /// twice in `keys`. Sets before[i] to the use that keys[i] had, or to all 0 if the table did not have the key; pass
   /// it to `uncount`. If `ec` is set, `before` is unspecified.
+  ///
+  /// `marks`: empty, or at least as long as `keys`. Then each row gets a mark, because it will change, and marks[i] is
+  /// set to that of keys[i] if it had none before; otherwise, and for a key without a row, to `none`.
   template <class Init>
   void count(std::span<const std::uint64_t> keys, std::uint32_t step, std::span<float*> rows, std::span<KeyUse> before,
-             Init init, std::error_code& ec) {
+             Init init, std::error_code& ec, std::span<RowMark> marks = {}) {
     assert(rows.size() >= keys.size() && before.size() >= keys.size());
+    const auto mark = [marks](std::size_t i, KeySlot& slot, bool is_made) {
+      if (marks.empty()) return;
+      marks[i] = RowMark::none;
+      if (!slot.has_row() || slot.mark() != RowMark::none) return;
+      slot.set_mark(marks[i] = is_made ? RowMark::made : RowMark::changed);
+    };
     // Do not prefetch rows: in a large batch they would leave the cache again before the caller uses them.
     const std::size_t served = use_or_make(
         keys, 0, [this, step, before](std::size_t i, KeyUse use) { return counted(before[i] = use, step); }, init,
-        detail::CopyRows<float*>{rows}, ec);
-    if (ec) uncount(keys.first(served), before);
+        detail::CopyRows<float*>{rows}, ec, mark);
+    if (ec) uncount(keys.first(served), before, marks);
   }
 
   /// Takes back the last `count` with the same arguments: removes the keys and rows that it made, and restores the
-  /// uses. The memory that it took stays with the table.
-  void uncount(std::span<const std::uint64_t> keys, std::span<const KeyUse> before) {
+  /// uses and marks. The memory that it took stays with the table.
+  void uncount(std::span<const std::uint64_t> keys, std::span<const KeyUse> before,
+               std::span<const RowMark> marks = {}) {
     in_windows(
         keys, 0,
         [&](std::size_t i, KeySlot* begin, float*& row) {
           row = nullptr;
           KeySlot* const slot = index_.find(keys[i], begin);
+          if (!marks.empty() && marks[i] != RowMark::none) slot->set_mark(RowMark::none);
           if (slot->has_row() && before[i].frequency < min_count_) {
             rows_.free(slot->row());
             slot->drop_row();
@@ -198,6 +210,24 @@ class EmbeddingTable {
           return true;
         },
         [](std::size_t, std::span<float* const>) {});
+  }
+
+  /// Passes the rows of keys to `hand` as `visit` does, and removes their marks.
+  template <class Hand>
+  void take_marks(std::span<const std::uint64_t> keys, Hand hand) {
+    in_windows(
+        keys, layout().weight_bytes(),
+        [&](std::size_t i, KeySlot* begin, float*& row) {
+          KeySlot* const slot = index_.find(keys[i], begin);
+          row = nullptr;
+          if (slot == nullptr || !slot->has_row()) return true;
+          slot->set_mark(RowMark::none);
+          row = rows_.at(slot->row());
+          return true;
+        },
+        [&](std::size_t first, std::span<float* const> rows) {
+          hand(first, std::span<const float* const>{rows.data(), rows.size()});
+        });
   }
 
   /// Sets uses[i] to the use of keys[i], or to all 0 if the table does not have the key. `uses` must be at least as
@@ -253,13 +283,13 @@ class EmbeddingTable {
   auto evict_unused_since(std::uint32_t step) -> std::size_t {
     return evict_unused_since(step, [](std::uint64_t, KeyUse, const float*) {});
   }
-  /// Removes every key that was last counted before `step`, but first calls `last(key, use, row)` for each such key.
-  /// `row` is a `const float*`; null for a key without a row.
+  /// Removes every key that was last counted before `step`, but first calls `last(key, use, row, mark)` for each such
+  /// key, or `last(key, use, row)`. `row` is a `const float*`; null for a key without a row.
   template <class Last>
   auto evict_unused_since(std::uint32_t step, Last last) -> std::size_t {
     return evict_if([&](const KeySlot& slot) {
       const bool is_old = slot.use().last_use < step;
-      if (is_old) last(slot.key(), slot.use(), row_at(slot));
+      if (is_old) tell(last, slot);
       return is_old;
     });
   }
@@ -269,14 +299,14 @@ class EmbeddingTable {
   auto evict_unused_of(std::uint32_t virtual_shard_number, std::uint32_t step, Last last) -> std::size_t {
     return evict_of_if(virtual_shard_number, [&](const KeySlot& slot) {
       const bool is_old = slot.use().last_use < step;
-      if (is_old) last(slot.key(), slot.use(), row_at(slot));
+      if (is_old) tell(last, slot);
       return is_old;
     });
   }
 
   /// Removes keys of a virtual shard until `left` keys with a row are left (`with_row`), or `left` keys without one, in
-  /// the order of `detail::place_in_shard`; there must be more. First calls `last(key, use, row)` for each such key. The
-  /// table must be `by_virtual_shard`.
+  /// the order of `detail::place_in_shard`; there must be more. First calls `last` for each such key, as
+  /// `evict_unused_since`. The table must be `by_virtual_shard`.
   template <class Last>
   void evict_beyond(std::uint32_t virtual_shard_number, bool with_row, std::size_t left, Last last) {
     const auto place = [this](const KeySlot& slot) {
@@ -291,7 +321,7 @@ class EmbeddingTable {
     std::nth_element(places_.begin(), limit, places_.end());
     evict_of_if(virtual_shard_number, [&](const KeySlot& slot) {
       if (slot.has_row() != with_row || place(slot) > *limit) return false;
-      last(slot.key(), slot.use(), row_at(slot));
+      tell(last, slot);
       return true;
     });
   }
@@ -364,11 +394,16 @@ class EmbeddingTable {
     return detail::counted_use(use, step, half_life_, min_count_);
   }
 
-  /// For each key: makes a slot if it has none, a row if it is due one, which `init` writes, and sets its use to
-  /// `use_of(i, before)`. Returns how many keys were served. If `ec` is set, the next key is unchanged.
-  template <class UseOf, class Init, class Hand>
+  struct MarksNothing {
+    void operator()(std::size_t, KeySlot&, bool) const noexcept {}
+  };
+
+  /// For each key: makes a slot if it has none, a row if it is due one, which `init` writes, sets its use to
+  /// `use_of(i, before)`, and calls `mark(i, slot, is_made)`. Returns how many keys were served. If `ec` is set, the next
+  /// key is unchanged.
+  template <class UseOf, class Init, class Hand, class Mark = MarksNothing>
   auto use_or_make(std::span<const std::uint64_t> keys, std::size_t ahead_bytes, UseOf use_of, Init init, Hand hand,
-                   std::error_code& ec) -> std::size_t {
+                   std::error_code& ec, Mark mark = {}) -> std::size_t {
     ec.clear();
     return in_windows(
         keys, ahead_bytes,
@@ -377,12 +412,21 @@ class EmbeddingTable {
           if (slot == nullptr) slot = index_.insert(keys[i], ec);
           if (ec) return false;
           const KeyUse use = use_of(i, slot->use());
+          const bool had_row = slot->has_row();
           row = row_of(*slot, use.frequency, init, ec);
           if (ec) return false;
           slot->set_use(use);
+          mark(i, *slot, !had_row);
           return true;
         },
         hand);
+  }
+
+  template <class Last>
+  void tell(Last& last, const KeySlot& slot) const {
+    if constexpr (std::is_invocable_v<Last&, std::uint64_t, KeyUse, const float*, RowMark>)
+      last(slot.key(), slot.use(), row_at(slot), slot.mark());
+    else last(slot.key(), slot.use(), row_at(slot));
   }
 
   [[nodiscard]] auto row_at(const KeySlot& slot) const noexcept -> const float* {

@@ -33,24 +33,35 @@ struct KeyUse {
   [[nodiscard]] constexpr auto operator<=>(const KeyUse&) const noexcept = default;
 };
 
+/// What has happened to a row since the last export of its table.
+enum class RowMark : std::uint8_t {
+  none,  ///< Nothing, or nobody exports the table.
+  changed,  ///< It has changed.
+  made,  ///< It did not exist then.
+};
+
 /// One slot of a `KeyIndex`: a key, its row and its use. A slot is empty, or has a key without a row, or a key with a
-/// row.
+/// row, which may have a mark.
 class KeySlot {
  public:
   /// The largest row number.
-  static constexpr std::uint32_t max_row = 0xFFFF'FFFF - 2;
+  static constexpr std::uint32_t max_row = (1U << 30) - 3;
 
   [[nodiscard]] auto is_empty() const noexcept -> bool { return row_ == 0; }
-  [[nodiscard]] auto has_row() const noexcept -> bool { return row_ > 1; }
+  [[nodiscard]] auto has_row() const noexcept -> bool { return (row_ & row_bits) > 1; }
   [[nodiscard]] auto key() const noexcept -> std::uint64_t { return key_; }
   /// Number of the row. Only if `has_row()`.
-  [[nodiscard]] auto row() const noexcept -> std::uint32_t { return row_ - 2; }
+  [[nodiscard]] auto row() const noexcept -> std::uint32_t { return (row_ & row_bits) - 2; }
+  /// Mark of the row. Only if `has_row()`.
+  [[nodiscard]] auto mark() const noexcept -> RowMark { return static_cast<RowMark>(row_ >> mark_bit); }
   [[nodiscard]] auto use() const noexcept -> KeyUse { return {use_ >> 20, use_ & KeyUse::max_last_use}; }
 
-  /// Gives the key this row. At most `max_row`.
+  /// Gives the key this row, without a mark. At most `max_row`.
   void set_row(std::uint32_t row) noexcept { row_ = row + 2; }
   /// Removes the row; the key stays.
   void drop_row() noexcept { row_ = 1; }
+  /// Sets the mark of the row. Only if `has_row()`.
+  void set_mark(RowMark mark) noexcept { row_ = (row_ & row_bits) | static_cast<std::uint32_t>(mark) << mark_bit; }
   /// Sets the use; numbers that are too large become the largest that a `KeyUse` may have.
   void set_use(KeyUse use) noexcept {
     use_ = std::min(use.frequency, KeyUse::max_frequency) << 20 | std::min(use.last_use, KeyUse::max_last_use);
@@ -59,10 +70,13 @@ class KeySlot {
  private:
   friend class KeyIndex;
 
+  static constexpr unsigned mark_bit = 30;
+  static constexpr std::uint32_t row_bits = (1U << mark_bit) - 1;
+
   // All zeros are an empty slot, so memory fresh from the operating system is an empty segment; any key is allowed, 0
   // too.
   std::uint64_t key_;
-  std::uint32_t row_;
+  std::uint32_t row_;  // number of the row + 2, or 1: no row; and above it the mark
   std::uint32_t use_;
 };
 static_assert(sizeof(KeySlot) == 16);

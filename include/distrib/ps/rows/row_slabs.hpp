@@ -49,7 +49,7 @@ class RowSlabs {
   [[nodiscard]] auto layout() const noexcept -> const RowLayout& { return layout_; }
 
   /// Returns the number of a free row, whose contents are unspecified. If there is no memory for it, or no number below
-  /// 2^32 - 2, returns 0 and sets `ec` to `ps_errc::budget_exceeded` or to an error of the operating system.
+  /// 2^30 - 2, returns 0 and sets `ec` to `ps_errc::budget_exceeded` or to an error of the operating system.
   [[nodiscard]] auto take(std::error_code& ec) -> std::uint32_t {
     ec.clear();
     if (first_free_ == none && next_row_ == slab_rows_) add_slab(ec);
@@ -81,6 +81,7 @@ class RowSlabs {
 
  private:
   static constexpr std::uint32_t none = 0xFFFF'FFFF;
+  static constexpr std::uint64_t most_rows = (std::uint64_t{1} << 30) - 2;  // as `KeySlot::max_row`, which is the last
 
   static auto slab_bytes_of(const RowLayout& layout) noexcept -> std::size_t {
     return detail::round_up(std::max(detail::huge_page_bytes, 16 * layout.stride_bytes()), detail::huge_page_bytes);
@@ -95,7 +96,7 @@ class RowSlabs {
 
   void add_slab(std::error_code& ec) {
     // Keep below the largest number that an index can hold.
-    if (((std::uint64_t{slabs_.size()} + 1) << shift_) > std::uint64_t{none} - 1) {
+    if (((std::uint64_t{slabs_.size()} + 1) << shift_) > most_rows) {
       ec = ps_errc::budget_exceeded;
       return;
     }

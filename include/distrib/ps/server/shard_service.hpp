@@ -6,6 +6,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
+#include <distrib/ps/job/export_settings.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/job/replies.hpp>
@@ -17,7 +18,9 @@
 #include <distrib/ps/server/detail/shard_peers.hpp>
 #include <distrib/ps/server/detail/state_call.hpp>
 #include <distrib/ps/server/detail/text_waits.hpp>
+#include <distrib/ps/server/perform_export.hpp>
 #include <distrib/ps/server/shard_clock.hpp>
+#include <distrib/ps/server/shard_exports.hpp>
 #include <distrib/ps/server/shard_identity.hpp>
 #include <distrib/ps/server/shard_meter.hpp>
 #include <distrib/ps/server/shard_options.hpp>
@@ -31,6 +34,7 @@
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/router.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -101,6 +105,7 @@ class ShardService final : private ShardSink {
   void opened(std::vector<DurableCut> cuts, const Cut* newest, Instant now) {
     now_ = now;
     core_ = job_.make_shard(std::move(cuts), newest);
+    begin_exports(newest);
     met_ = detail::MetProcesses{job_->ranks};
     clock_.opened(now, job_->replicas > 1, job_->total_steps == open_end);
     meter_.opened(*job_.get());
@@ -183,7 +188,9 @@ class ShardService final : private ShardSink {
   /// Returns when `woken` must be called; empty: not before the next event.
   [[nodiscard]] auto wake() const -> std::optional<Instant> {
     if (over_ || (job_ && core_ == nullptr)) return std::nullopt;
-    return clock_.wake(is_complete());
+    const std::optional<Instant> wake = clock_.wake(is_complete());
+    const std::optional<Instant> exports = exports_ ? exports_->wake() : std::nullopt;
+    return wake && exports ? std::min(*wake, *exports) : exports ? exports : wake;
   }
   /// Does what is due at `now`. `finished`: the directory has the checkpoint of a job's last step, see
   /// `found_finished`.
@@ -193,6 +200,7 @@ class ShardService final : private ShardSink {
     ends_without_ = ends_without_ || (finished && job_ && job_->replicas > 1);
     if (over_ || (job_ && core_ == nullptr)) return;
     save_again(now);
+    if (end_if_exported()) return;
     if (!is_complete() && clock_.asks_sibling(now)) ask_sibling();
     const ShardClock::Verdict verdict = clock_.look(now, is_complete());
     if (verdict.kind == ShardClock::Verdict::Kind::finished) return end(exit_code::done, {});
@@ -215,8 +223,23 @@ class ShardService final : private ShardSink {
   [[nodiscard]] auto status(Instant now) const -> ShardStatus {
     ShardStatus status = meter_.describe(job_.identity(), job_.get(), job_.kind(), core_.get(), now);
     if (job_) status.job_hash = job_.hash();
+    if (exports_) {
+      const ExportStatus exported = exports_->status();
+      status.exported.emplace(ShardStatus::ExportedStatus{exported.position, exported.step, exported.taken,
+                                                          exported.left_out, exported.failures, exported.digest.first,
+                                                          exported.digest.second});
+    }
     peers_.describe(status);
     return status;
+  }
+
+  /// Returns what exports the shard; null: nothing does. The shell asks it for work after each event.
+  [[nodiscard]] auto exports() noexcept -> ShardExports* { return over_ ? nullptr : exports_.get(); }
+  /// Work that `exports()->next` returned is done, or has failed.
+  void exported(ExportWork work, Instant now) {
+    if (over_at(now)) return;
+    exports_->performed(std::move(work), now);
+    end_if_exported();
   }
 
   /// Returns the counters of the shard. A shell with a clock reports to them when calls arrive and are answered.
@@ -264,6 +287,7 @@ class ShardService final : private ShardSink {
         call.fail(error.code, error.where);
         return ask_for_text();
       }
+      export_settings_ = request.cuts.exports;
       shell_.open(*job_.get(), job_.replica(), request.cuts, job_.kind().updaters);
     }
     if (const std::string unlike = job_.unlike_arithmetic(request); !unlike.empty()) {
@@ -294,6 +318,7 @@ class ShardService final : private ShardSink {
     if (request.body == nullptr) request.body = std::make_shared<AlignedBuffer>();
     push_.begin(std::move(call), request.pull_follows);
     meter_.pushed(request.rank, request.step, core_->step(), request.body->size());
+    if (exports_) exports_->name(request.step, request.export_number);
     if (!job_->replayable && request.step != 0) met_.pushed(peers_[peer].rank);
     core_->push(peer,
                 {request.step, request.rank, std::move(request.body), request.body_checksum, request.common_cut,
@@ -373,6 +398,22 @@ class ShardService final : private ShardSink {
   // True if the shard has the last cut, or may end without it (`ends_without_`).
   [[nodiscard]] auto is_complete() const { return core_ != nullptr && (ends_without_ || job_.has_last_cut(*core_)); }
 
+  // --- exports ---
+
+  // One of two replicas exports: they have the same state.
+  void begin_exports(const Cut* newest) {
+    const bool is_first = job_.replica() < job_->shards();
+    if (export_settings_.directory.empty() || !is_first || !has_repeatable_steps(*job_.get())) return;
+    exports_ = std::make_unique<ShardExports>(*job_.get(), job_.replica(), export_settings_, job_.identity().random);
+    exports_->opened(core_->store(), core_->step(), newest != nullptr ? newest->lineage : Lineage{});
+  }
+
+  // Ends if the job is done and its last export is written. Returns true if the shard is over.
+  auto end_if_exported() -> bool {
+    if (ends_after_export_ && !over_ && (!exports_ || exports_->may_end())) end(exit_code::done, {});
+    return over_;
+  }
+
   // --- peers ---
 
   void enter(Peer peer, Client& state) {
@@ -420,7 +461,9 @@ class ShardService final : private ShardSink {
   }
 
   void end_if_saved() {
-    if (stopping_ && !copying_ && !saving_ && !over_) end(exit_code::again, why_stopped_);
+    if (!stopping_ || copying_ || saving_ || over_) return;
+    if (ends_after_export_) end(exit_code::done, {});  // without its last export
+    else end(exit_code::again, why_stopped_);
   }
 
   void end(int code, const Error& why) {
@@ -470,7 +513,10 @@ class ShardService final : private ShardSink {
     if (action.step == 0) sending_.send(action.peer, nullptr);
     else shell_.send(action);
   }
-  void operator()(ShardDone) override { end(exit_code::done, {}); }
+  void operator()(ShardDone) override {
+    ends_after_export_ = true;
+    end_if_exported();
+  }
 
   template <class... Methods> using RouterOf = Router<detail::Route<Methods, Serve>...>;
   ShardOptions options_;
@@ -482,13 +528,16 @@ class ShardService final : private ShardSink {
       {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
       {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
   Instant now_{};
+  ExportSettings export_settings_;
+  std::unique_ptr<ShardExports> exports_;  // null: nothing is exported
   std::unique_ptr<AnyShard> core_;  // null: there is no job, or its cuts are being read
   detail::ShardPeers<Connection> peers_;
   detail::TextWaits<Connection> texts_;
   detail::StateCall<Connection> sending_;  // the cut that is sent to the other replica
   bool asking_ = false,  // the other replica was asked for its state and has not answered
       starting_ = false,  // no worker may join before that answer
-      ends_without_ = false;  // the job's last checkpoint exists, so this replica may end without having it
+      ends_without_ = false,  // the job's last checkpoint exists, so this replica may end without having it
+      ends_after_export_ = false;  // the job is done
   detail::PushCall<Connection> push_;
   detail::BlockChecksum checksum_;  // of values
   detail::MetProcesses met_;  // used only if the job is not replayable

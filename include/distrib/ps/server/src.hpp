@@ -12,8 +12,10 @@
 #include <distrib/ps/server/detail/impl/state_fetch.ipp>
 #include <distrib/ps/server/impl/adopt_job.ipp>
 #include <distrib/ps/server/impl/cluster_mismatch.ipp>
+#include <distrib/ps/server/impl/export_part.ipp>
 #include <distrib/ps/server/impl/metrics_text.ipp>
 #include <distrib/ps/server/impl/server.ipp>
 #include <distrib/ps/server/impl/shard_clock.ipp>
+#include <distrib/ps/server/impl/shard_exports.ipp>
 #include <distrib/ps/server/impl/shard_meter.ipp>
 #include <distrib/ps/server/impl/status_page.ipp>

@@ -38,6 +38,18 @@ struct ReadContribution {
   TableGradients tables;
 };
 
+class ShardStore;
+
+/// Is told when the state of a `ShardStore` has changed, for exports.
+class StoreObserver {
+ public:
+  virtual ~StoreObserver() = default;
+  /// The `count`-th update was applied to `store`. May take the changes of its tables.
+  virtual void applied(std::uint64_t count, ShardStore& store) = 0;
+  /// The state was replaced by that of `cut`.
+  virtual void loaded(const Cut& cut, ShardStore& store) = 0;
+};
+
 /// All that one shard keeps of a job: the dense block and the rows of its tables.
 ///
 /// Threads: one at a time. The blocks that it returns may be read on any thread.
@@ -60,6 +72,10 @@ class ShardStore {
   [[nodiscard]] auto dense() const noexcept -> const SharedBuffer& { return dense_.values(); }
   /// Returns the tables; null if the job has none. Valid as long as this object.
   [[nodiscard]] auto tables() const noexcept -> const TableStore* { return tables_.get(); }
+  [[nodiscard]] auto tables() noexcept -> TableStore* { return tables_.get(); }
+
+  /// Tells `observer` of each change from now on; null: nobody. It must outlive this object, or the next call.
+  void observe(StoreObserver* observer) noexcept { observer_ = observer; }
 
   /// Reads a contribution, and decodes it if it does not travel as float32. Returns it with an empty error. A null
   /// `block` is `ps_errc::wrong_size`; other errors as `TableGradients::read`, and if the job checks numerics, as
@@ -127,6 +143,7 @@ class ShardStore {
   void load(const Cut& cut) {
     dense_.load(cut);
     if (tables_ != nullptr) tables_->load(cut.tables);
+    if (observer_ != nullptr) observer_->loaded(cut, *this);
   }
 
  private:
@@ -157,6 +174,7 @@ class ShardStore {
   bool checks_numerics_;
   DenseStore dense_;
   std::unique_ptr<TableStore> tables_;  // null: the job has no tables
+  StoreObserver* observer_ = nullptr;  // null: nobody wants to know
   BlockPool blocks_;  // blocks of answers, unless an answer is the dense block itself
   Cut cut_;  // the cut that was begun
   SharedBuffer sent_;  // the dense values last sent without rows, encoded,

@@ -5,6 +5,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/float_codec.hpp>
 #include <distrib/core/float_format.hpp>
+#include <distrib/export_log/row_digest.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
@@ -12,6 +13,7 @@
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/rows/memory_budget.hpp>
 #include <distrib/ps/store/detail/shard_table.hpp>
+#include <distrib/ps/store/exported_rows.hpp>
 #include <distrib/ps/store/key_lists.hpp>
 #include <distrib/ps/store/table_copy.hpp>
 #include <distrib/ps/store/table_cut.hpp>
@@ -169,6 +171,25 @@ class TableStore {
     std::vector<TableDigest> digests;
     for (const detail::ShardTable& table : tables_) digests.push_back(table.digest());
     return digests;
+  }
+
+  /// From now on takes note of which rows change, and keeps a digest of each table: for exports. Reads all rows once.
+  void track_changes() {
+    for (detail::ShardTable& table : tables_) table.track_changes();
+  }
+  /// Returns a fast digest of each table, in the job's order. Only after `track_changes`. Reads the rows that have
+  /// changed since the last `take_changes`.
+  [[nodiscard]] auto tracked_digests() -> std::vector<RowDigest> {
+    std::vector<RowDigest> digests;
+    for (detail::ShardTable& table : tables_) digests.push_back(table.tracked_digest());
+    return digests;
+  }
+  /// Returns of each table, in the job's order, all rows, or those that have changed since the last call; then changes
+  /// are counted from here. Also `load` counts from its state on. Only after `track_changes`.
+  [[nodiscard]] auto take_changes(bool all) -> std::vector<ExportedRows> {
+    std::vector<ExportedRows> taken;
+    for (detail::ShardTable& table : tables_) taken.push_back(table.take_changes(all));
+    return taken;
   }
 
   /// Returns the size of each table, in the job's order.

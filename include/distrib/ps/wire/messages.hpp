@@ -138,6 +138,7 @@ struct PushRequest {
   /// The worker also pulls, and waits only for that answer: the answer to the push may be held back and sent with it.
   bool pull_follows = false;
   std::uint64_t history = 0;  ///< See `Contribution::history`.
+  std::uint64_t export_number = 0;  ///< The state after this step is the job's export of this number. 0: it is none.
   std::uint32_t body_checksum = 0;  ///< Set when the shard decodes the message, not encoded: CRC-32C of the body.
 
   DISTRIB_DECL void encode(WireWriter& head) const;

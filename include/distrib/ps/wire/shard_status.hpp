@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,26 @@ struct ShardStatus {
     [[nodiscard]] auto operator==(const VariableStatus&) const -> bool = default;
   };
 
+  /// What a shard has exported, see `ExportModel`.
+  struct ExportedStatus {
+    std::uint64_t position = 0;  ///< The newest position of the log that the shard knows; 0: none.
+    Step step = 0;  ///< The step of that position.
+    Step taken = 0;  ///< The newest step that the shard has exported, or is writing.
+    std::uint64_t left_out = 0;  ///< Exports that were left out because files were slower than steps.
+    std::uint64_t failures = 0;  ///< Work with the log that failed, and is tried again.
+    std::uint64_t digest_first = 0;  ///< Fast digest of all that the shard had at step `taken`: first word,
+    std::uint64_t digest_second = 0;  ///< and second word.
+
+    /// Returns the digest as 32 hexadecimal digits.
+    [[nodiscard]] DISTRIB_DECL auto digest_text() const -> std::string;
+    /// Appends the fields as a protobuf message, without a length before them.
+    DISTRIB_DECL void encode(WireWriter& message) const;
+    /// Reads what `encode` has written; unknown fields are skipped. Returns false if the bytes are damaged; the object
+    /// must then not be used.
+    [[nodiscard]] DISTRIB_DECL auto decode(ByteView message) -> bool;
+    [[nodiscard]] auto operator==(const ExportedStatus&) const -> bool = default;
+  };
+
   /// Largest number of ranks, and of variables, in the lists below; a message with more of either does not decode.
   static constexpr std::size_t most_listed = 1000;
 
@@ -91,6 +112,8 @@ struct ShardStatus {
   LatencyHistogram push_times;  ///< Time from the arrival of a push to its answer.
   /// Time from the arrival of a pull to its answer with values; waiting for the step is included.
   LatencyHistogram pull_times;
+
+  std::optional<ExportedStatus> exported = {};  ///< Empty: the shard exports nothing.
 
   std::vector<RankStatus> of_ranks;  ///< Ranks ascending; the first `most_listed`.
   std::vector<VariableStatus> of_variables;  ///< In the order of the shard's block; the first `most_listed`.

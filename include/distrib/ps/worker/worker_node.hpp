@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/net/instant.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/step.hpp>
@@ -120,6 +121,7 @@ class WorkerNode {
 
   template <class Event> void run(Instant now, Event&& event);
   DISTRIB_DECL void tell_progress();
+  [[nodiscard]] DISTRIB_DECL auto export_number(Step step, Instant now) -> std::uint64_t;
   DISTRIB_DECL void send_join(std::uint32_t shard, Instant now);
 
   template <detail::RpcMethod M>
@@ -163,6 +165,10 @@ class WorkerNode {
   std::vector<std::size_t> block_bytes_;  // for each shard: bytes of the block as it is sent
   Step saved_ = 0;
   Step counted_ = 0;
+  std::map<Step, std::uint64_t> named_;  // steps that are exported, with the numbers of their exports
+  std::uint64_t exports_named_ = 0;
+  Step newest_pushed_ = 0;
+  Instant next_export_{};  // when the next step is named
   bool over_ = false;
 };
 

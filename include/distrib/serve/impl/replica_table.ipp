@@ -3,6 +3,9 @@
 
 #include <distrib/serve/replica_table.hpp>
 
+#include <distrib/core/float_format.hpp>
+#include <distrib/core/half.hpp>
+
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -96,10 +99,16 @@ DISTRIB_DECL void ReplicaTable::rows(std::uint64_t version, std::span<const std:
     if (const std::size_t k = i - 2 * ahead; k < count) {
       const std::uint32_t row = numbers[k & mask];
       float* const to = out + k * dim;
-      if (row == none) initial_(keys[k], {to, dim});
+      if (row == none) initial_row(keys[k], {to, dim});
       else std::memcpy(to, rows_.at(row), dim * sizeof(float));
     }
   }
+}
+
+DISTRIB_DECL void ReplicaTable::initial_row(std::uint64_t key, std::span<float> row) const noexcept {
+  initial_(key, row);
+  if (settings_.info.kept_as != FloatFormat::bfloat16) return;
+  for (float& value : row) value = detail::from_bfloat16(detail::to_bfloat16(value));
 }
 
 DISTRIB_DECL auto ReplicaTable::rebuild(std::uint64_t number_of_segment) -> Segment& {

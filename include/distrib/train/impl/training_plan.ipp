@@ -12,6 +12,7 @@
 #include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/job/cut_interval.hpp>
+#include <distrib/ps/job/export_settings.hpp>
 #include <distrib/ps/job/parse_job.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
 #include <distrib/train/error.hpp>
@@ -67,6 +68,7 @@ DISTRIB_DECL auto TrainingPlan::updater_finder() const -> UpdaterFinder {
 
 DISTRIB_DECL auto TrainingPlan::local_job(const OpenModel& model, Step done) const -> PlannedJob {
   if (wait().wait_until_step != 0) throw_error(train_errc::cannot_wait, "GlobalStepWaiter");
+  if (exports()) throw_error(train_errc::cannot_export, "a job in one process");
   PlannedJob planned = make_job(model, 1, options_.local.workers, 1, done);
   // Nothing is sent again to a shard here, so a cut is due only when the user wants a checkpoint.
   planned.job.cut_interval = every_steps() != 0 ? every_steps() : planned.job.total_steps;
@@ -80,15 +82,32 @@ DISTRIB_DECL auto TrainingPlan::cluster_job(const OpenModel& model, std::uint32_
   if (wait().wait_until_step != 0 && options_.consistency.mode() != "async")
     throw_error(train_errc::cannot_wait, "GlobalStepWaiter");
   PlannedJob planned = make_job(model, tasks, ranks, options_.replicas, 0);
+  if (exports()) check_exports(planned.job);
   planned.job.cut_interval = cut_interval(planned.job, every_steps(), replay_budget_bytes);
   return complete(std::move(planned));
 }
 
 DISTRIB_DECL auto TrainingPlan::cut_settings() const -> CutSettings {
-  if (!save()) return {};
-  return {.directory = detail::absolute_path(save()->directory),
-          .keep_every = save()->every_steps,
-          .retention = save()->retention()};
+  CutSettings cuts;
+  if (save())
+    cuts = {.directory = detail::absolute_path(save()->directory),
+            .keep_every = save()->every_steps,
+            .retention = save()->retention()};
+  if (exports())
+    cuts.exports = {.directory = detail::absolute_path(exports()->to),
+                    .every_steps = exports()->every.steps,
+                    .every = exports()->every.time};
+  return cuts;
+}
+
+DISTRIB_DECL void TrainingPlan::check_exports(const Job& job) const {
+  const ExportModel& exported = *exports();
+  if (exported.every.steps == 0 && exported.every.time.count() <= 0)
+    throw_error(train_errc::bad_hook, "ExportModel: every is 0");
+  if (!has_repeatable_steps(job)) throw_error(train_errc::cannot_export, job.consistency.describe());
+  for (const TableInfo& table : job.tables)
+    if (table.kept_as == FloatFormat::float16)
+      throw_error(train_errc::cannot_export, "table " + table.name + ", which is kept as float16");
 }
 
 // Checks the names for the initial checkpoint, as far as that is possible without the model. Sorts them, because they

@@ -3,6 +3,7 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
+#include <distrib/export_log/directory_log.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/ps/cut/shard_files.hpp>
@@ -13,7 +14,9 @@
 #include <distrib/ps/job/phase.hpp>
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/server/detail/state_fetch.hpp>
+#include <distrib/ps/server/perform_export.hpp>
 #include <distrib/ps/server/server_options.hpp>
+#include <distrib/ps/server/shard_exports.hpp>
 #include <distrib/ps/server/shard_meter.hpp>
 #include <distrib/ps/server/shard_service.hpp>
 #include <distrib/ps/server/shard_shell.hpp>
@@ -258,6 +261,7 @@ class Lane {
     Instant first = Instant::max();
     for (const auto& [number, host] : shards_) {
       if (task_.options().phases) look_at_step(*host, number);
+      if (ShardExports* const exports = host->service.exports()) export_some(*host, *exports);
       if (ShardMeter& meter = host->service.meter(); meter.has_answered()) meter.answered(latest_ = Clock::now());
       if (const auto wake = host->service.wake()) first = std::min(first, *wake);
     }
@@ -269,6 +273,25 @@ class Lane {
       armed_ = Instant::max();
       for (auto& [number, host] : shards_) host->service.woken(Clock::now());
       settle();
+    });
+  }
+
+  // Begins the next work of a shard that exports, on the thread of files.
+  void export_some(Host& host, ShardExports& exports) {
+    if (const Error failed = exports.take_failure())
+      task_.tell(Event::Kind::export_failed,
+                 "cannot export: " + failed.where + ": " + failed.code.message() + "; tried again");
+    std::optional<ExportWork> work = exports.next(Clock::now());
+    if (!work) return;
+    asio::post(disk_, [this, &host, directory = exports.settings().directory, writer = exports.writer(),
+                       work = std::make_shared<ExportWork>(std::move(*work))] {
+      DirectoryLog log{directory};
+      perform_export(log, *writer, *work);
+      asio::post(executor_, [this, &host, work] {
+        if (closed_) return;
+        host.service.exported(std::move(*work), Clock::now());
+        settle();
+      });
     });
   }
 

@@ -5,6 +5,7 @@
 #include <distrib/cluster/cluster_spec.hpp>
 #include <distrib/cluster/roles.hpp>
 #include <distrib/cluster/task_id.hpp>
+#include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
 #include <distrib/core/usable_memory.hpp>
@@ -33,6 +34,7 @@
 #include <distrib/ps/server/status_page.hpp>
 #include <distrib/ps/server/task_end_core.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
+#include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/rpc_pool_server.hpp>
 #include <distrib/rpc/server_session.hpp>
 
@@ -146,6 +148,8 @@ class TaskShell final : public ServerTask {
   [[nodiscard]] auto identity(std::uint32_t shard) const -> ShardIdentity {
     ShardIdentity identity = identity_;
     identity.shard = shard;
+    const Nonce random = draw_nonce();
+    identity.random = load_le<std::uint64_t>(random.data()) | 1;
     return identity;
   }
 

@@ -117,6 +117,22 @@ DISTRIB_DECL auto metrics_text(std::span<const ShardStatus> shards,
   to.numbers("pulls_total", counter, "Pulls that were answered with values.", &ShardStatus::pulls);
   to.numbers("pulled_bytes_total", counter, "Bytes of the values in answers to pulls.", &ShardStatus::pulled_bytes);
   to.numbers("pulls_parked", gauge, "Pulls that wait for their step.", &ShardStatus::parked);
+  const auto exported = [&](std::string_view name, std::string_view type, std::string_view help,
+                            std::uint64_t ShardStatus::ExportedStatus::* number) {
+    to.metric(name, type, help);
+    for (const ShardStatus& shard : shards)
+      if (shard.exported) to.sample(shard, std::to_string((*shard.exported).*number));
+  };
+  if (std::ranges::any_of(shards, [](const ShardStatus& shard) { return shard.exported.has_value(); })) {
+    exported("export_position", gauge, "Newest position of the export log.", &ShardStatus::ExportedStatus::position);
+    exported("export_step", gauge, "Step of the newest position of the export log.",
+             &ShardStatus::ExportedStatus::step);
+    exported("exported_step", gauge, "Newest step that the shard has exported.", &ShardStatus::ExportedStatus::taken);
+    exported("exports_left_out_total", counter, "Exports that were left out because files were slower than steps.",
+             &ShardStatus::ExportedStatus::left_out);
+    exported("export_failures_total", counter, "Work with the export log that failed, and is tried again.",
+             &ShardStatus::ExportedStatus::failures);
+  }
   to.times("push_seconds", "Seconds from the arrival of a push to its answer.", &ShardStatus::push_times);
   to.times("pull_seconds",
            "Seconds from the arrival of a pull to its answer with values, waiting for its step included.",

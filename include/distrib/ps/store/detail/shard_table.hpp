@@ -4,17 +4,20 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/table_info.hpp>
+#include <distrib/export_log/row_digest.hpp>
 #include <distrib/optimizer/any_updater.hpp>
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/ps/job/row_mean.hpp>
 #include <distrib/ps/job/table_share.hpp>
 #include <distrib/ps/rows/dense_id_table.hpp>
 #include <distrib/ps/rows/embedding_table.hpp>
+#include <distrib/ps/rows/key_index.hpp>
 #include <distrib/ps/rows/memory_budget.hpp>
 #include <distrib/ps/rows/row_layout.hpp>
 #include <distrib/ps/store/detail/merged_gradients.hpp>
 #include <distrib/ps/store/detail/previous_rows.hpp>
 #include <distrib/ps/store/detail/row_packing.hpp>
+#include <distrib/ps/store/exported_rows.hpp>
 #include <distrib/ps/store/row_quota.hpp>
 #include <distrib/ps/store/table_copy.hpp>
 #include <distrib/ps/store/table_cut.hpp>
@@ -65,7 +68,20 @@ class ShardTable {
   void reset() {
     clear();
     if (numbered_) numbered_->for_each([this](std::uint64_t key, float* row) { init(key, row); });
+    count_changes_from_here();
   }
+
+  /// From now on, also after `load`, takes note of which rows change, and keeps a digest. Costs a hash of each row that
+  /// changes for the first time, and 8 bytes.
+  void track_changes() {
+    changes_.emplace();
+    count_changes_from_here();
+  }
+  /// Returns the digest of all rows now. Only after `track_changes`. Reads the rows that have changed.
+  [[nodiscard]] DISTRIB_DECL auto tracked_digest() -> RowDigest;
+  /// Returns all rows, or those that have changed since the last call; from now on, changes are counted from here. Only
+  /// after `track_changes`.
+  [[nodiscard]] DISTRIB_DECL auto take_changes(bool all) -> ExportedRows;
 
   /// Merges the gradients of table number `table`, and takes all memory that the update needs besides that of the
   /// table.
@@ -78,7 +94,7 @@ class ShardTable {
 
   /// Takes back the last `count`.
   void uncount() {
-    if (any_) any_->uncount(merged_.keys(), before_);
+    if (any_) any_->uncount(merged_.keys(), before_, new_marks());
   }
 
   /// Updates the rows. Then evicts the keys that no update has contained for long enough, if it is time for that; and
@@ -156,6 +172,15 @@ class ShardTable {
     }
   };
 
+  // What has changed since the last export.
+  struct Changes {
+    RowDigest unchanged;  // of the rows that have no mark
+    std::vector<std::uint64_t> keys;  // keys that got a mark; a key that went and came back may be there twice
+    std::vector<std::uint64_t> gone;  // evicted keys whose rows were there at the last export
+    std::vector<RowMark> of_numbered;  // marks of numbered rows
+    std::vector<RowMark> of_merged;  // for each merged key the mark that it got by the last `count`
+  };
+
   struct ToCopy {
     std::uint64_t key;
     KeyUse use;
@@ -225,8 +250,41 @@ class ShardTable {
   DISTRIB_DECL void evict_unused(std::uint64_t count, bool keep);
   DISTRIB_DECL void evict_beyond_quotas(bool keep);
 
+  // --- the export ---
+
+  [[nodiscard]] auto digest_of(std::uint64_t key, const float* row) const noexcept -> RowDigest {
+    return row_digest(key, std::as_bytes(std::span<const float>{weights_of(row), layout_.dim}));
+  }
+  // The marks that `count` has set; empty if nobody exports.
+  [[nodiscard]] auto new_marks() noexcept -> std::span<RowMark> {
+    if (!changes_) return {};
+    return std::span{changes_->of_merged}.first(merged_.keys().size());
+  }
+  DISTRIB_DECL void count_changes_from_here();
+  // Lists the merged keys whose rows change now for the first time.
+  DISTRIB_DECL void list_changes();
+  // Lists each key with a mark once, ascending.
+  DISTRIB_DECL void order_changes();
+  // Calls f(key, row) for each key of `keys` that has a row, and removes its mark.
+  template <class F>
+  void take_marked(std::span<const std::uint64_t> keys, F f) {
+    const auto pass = [&](std::size_t first, std::span<const float* const> rows) {
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        if (rows[i] != nullptr) f(keys[first + i], rows[i]);
+    };
+    if (any_) return any_->take_marks(keys, pass);
+    std::error_code ec;
+    std::as_const(*numbered_).visit(keys, pass, ec);
+    assert(!ec);
+    for (const std::uint64_t key : keys) changes_->of_numbered[key - share_.first()] = RowMark::none;
+  }
+
   // Called for each key before it is evicted.
-  void before_evicted(std::uint64_t key, KeyUse use, const float* row, bool keep) {
+  void before_evicted(std::uint64_t key, KeyUse use, const float* row, RowMark mark, bool keep) {
+    if (changes_ && row != nullptr) {
+      if (mark == RowMark::none) changes_->unchanged -= digest_of(key, row);
+      if (mark != RowMark::made) changes_->gone.push_back(key);
+    }
     if (copy_ && is_to_be_copied(key) && !is_in_copy(key, use)) copy_->add(key, use, row);
     // if this very update has the key, its row of before the update is already kept
     if (keep && row != nullptr && !std::ranges::binary_search(merged_.keys(), key)) previous_.add(key, weights_of(row));
@@ -283,6 +341,7 @@ class ShardTable {
   std::uint32_t newest_use_ = 0;  // newest last use of any key
   std::uint32_t newest_use_before_copy_ = 0;
   std::vector<bool> in_copy_;  // numbered keys that have changed since the copy was begun
+  std::optional<Changes> changes_;  // if the table is exported
 };
 
 }  // namespace detail

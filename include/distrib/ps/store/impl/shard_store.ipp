@@ -45,6 +45,7 @@ DISTRIB_DECL void ShardStore::apply(std::uint64_t count, std::span<const ReadCon
   of_blocks_.clear();
   for (const ReadContribution& one : contributions) of_blocks_.push_back(one.block->bytes());
   dense_.apply(count, of_blocks_);
+  if (observer_ != nullptr) observer_->applied(count, *this);
 }
 
 DISTRIB_DECL auto ShardStore::to_send(const SharedBuffer& dense) -> SharedBuffer {

@@ -5,6 +5,8 @@
 
 #include <distrib/ps/job/job.hpp>
 
+#include <chrono>
+
 namespace distrib {
 inline namespace v0 {
 
@@ -71,6 +73,10 @@ DISTRIB_DECL void JoinRequest::encode(WireWriter& head) const {
   }
   if (!arithmetic.empty()) head.text(8, arithmetic);
   if (has_begun) head.varint(9, 1);
+  if (job_text.empty() || cuts.exports.directory.empty()) return;
+  head.text(10, cuts.exports.directory);
+  if (cuts.exports.every_steps != 0) head.varint(11, cuts.exports.every_steps);
+  if (cuts.exports.every.count() > 0) head.varint(12, static_cast<std::uint64_t>(cuts.exports.every.count()));
 }
 
 DISTRIB_DECL auto JoinRequest::decode(ByteView head) -> bool {
@@ -85,6 +91,9 @@ DISTRIB_DECL auto JoinRequest::decode(ByteView head) -> bool {
       case wire_tag(7, WireType::fixed64): cuts.retention.keep_checkpoint_every_n_hours = reader.float64(); break;
       case wire_tag(8, WireType::bytes): arithmetic = reader.text(); break;
       case wire_tag(9, WireType::varint): has_begun = reader.uint64() != 0; break;
+      case wire_tag(10, WireType::bytes): cuts.exports.directory = reader.text(); break;
+      case wire_tag(11, WireType::varint): cuts.exports.every_steps = reader.uint64(); break;
+      case wire_tag(12, WireType::varint): cuts.exports.every = std::chrono::milliseconds{reader.uint32()}; break;
     }
   return reader.ok() && is_arithmetic(arithmetic);
 }
@@ -129,6 +138,7 @@ DISTRIB_DECL void PushRequest::encode(WireWriter& head) const {
   head.varint(3, common_cut);
   if (pull_follows) head.varint(4, 1);
   if (history != 0) head.fixed64(5, history);
+  if (export_number != 0) head.varint(6, export_number);
 }
 
 DISTRIB_DECL auto PushRequest::decode(ByteView head) -> bool {
@@ -139,6 +149,7 @@ DISTRIB_DECL auto PushRequest::decode(ByteView head) -> bool {
       case wire_tag(3, WireType::varint): common_cut = reader.uint64(); break;
       case wire_tag(4, WireType::varint): pull_follows = reader.uint64() != 0; break;
       case wire_tag(5, WireType::fixed64): history = reader.uint64(); break;
+      case wire_tag(6, WireType::varint): export_number = reader.uint64(); break;
     }
   return reader.ok();
 }

@@ -3,6 +3,9 @@
 
 #include <distrib/ps/wire/shard_status.hpp>
 
+#include <array>
+#include <cstdio>
+
 namespace distrib {
 inline namespace v0 {
 
@@ -21,6 +24,37 @@ DISTRIB_DECL auto ShardStatus::VariableStatus::decode(ByteView message) -> bool 
   while (reader.next()) switch (reader.tag()) {
       case wire_tag(1, WireType::bytes): name = reader.text(); break;
       case wire_tag(2, WireType::varint): bytes = reader.uint64(); break;
+    }
+  return reader.ok();
+}
+
+DISTRIB_DECL auto ShardStatus::ExportedStatus::digest_text() const -> std::string {
+  std::array<char, 33> text{};
+  std::snprintf(text.data(), text.size(), "%016llx%016llx", static_cast<unsigned long long>(digest_first),
+                static_cast<unsigned long long>(digest_second));
+  return text.data();
+}
+
+DISTRIB_DECL void ShardStatus::ExportedStatus::encode(WireWriter& message) const {
+  message.varint(1, position);
+  message.varint(2, step);
+  message.varint(3, taken);
+  message.varint(4, left_out);
+  message.varint(5, failures);
+  message.fixed64(6, digest_first);
+  message.fixed64(7, digest_second);
+}
+
+DISTRIB_DECL auto ShardStatus::ExportedStatus::decode(ByteView message) -> bool {
+  WireReader reader{message};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::varint): position = reader.uint64(); break;
+      case wire_tag(2, WireType::varint): step = reader.uint64(); break;
+      case wire_tag(3, WireType::varint): taken = reader.uint64(); break;
+      case wire_tag(4, WireType::varint): left_out = reader.uint64(); break;
+      case wire_tag(5, WireType::varint): failures = reader.uint64(); break;
+      case wire_tag(6, WireType::fixed64): digest_first = reader.uint64(); break;
+      case wire_tag(7, WireType::fixed64): digest_second = reader.uint64(); break;
     }
   return reader.ok();
 }
@@ -57,6 +91,7 @@ DISTRIB_DECL void ShardStatus::encode(WireWriter& head) const {
   head.varint(27, stale);
   head.varint(28, no_values ? 1 : 0);
   head.text(29, arithmetic);
+  if (exported) head.message(30, [&](WireWriter& message) { exported->encode(message); });
 }
 
 DISTRIB_DECL auto ShardStatus::decode(ByteView head) -> bool {
@@ -95,6 +130,7 @@ DISTRIB_DECL auto ShardStatus::decode(ByteView head) -> bool {
       case wire_tag(27, WireType::varint): stale = reader.uint64(); break;
       case wire_tag(28, WireType::varint): no_values = reader.boolean(); break;
       case wire_tag(29, WireType::bytes): arithmetic = reader.text(); break;
+      case wire_tag(30, WireType::bytes): good = exported.emplace().decode(reader.bytes()); break;
     }
   return good && reader.ok();
 }

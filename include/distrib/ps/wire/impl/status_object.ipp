@@ -33,6 +33,11 @@ DISTRIB_DECL auto status_object(const ShardStatus& shard) -> JsonObject {
   add_times("push", shard.push_times);
   add_times("pull", shard.pull_times);
   object.add("value_bytes", shard.value_bytes).add("slot_bytes", shard.slot_bytes).add("variables", shard.variables);
+  if (const auto& exported = shard.exported) {
+    object.add("export_position", exported->position).add("export_step", exported->step);
+    object.add("exported_step", exported->taken).add("exports_left_out", exported->left_out);
+    object.add("export_failures", exported->failures).add("exported_digest", exported->digest_text());
+  }
   object.add_json("ranks", json_array(shard.of_ranks, [](const ShardStatus::RankStatus& rank) {
                     return JsonObject{}.add("rank", rank.rank).add("here", rank.here).add("last", rank.last).text();
                   }));

@@ -6,11 +6,14 @@
 #include <distrib/core/protowire.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/ps/job/error.hpp>
+#include <distrib/ps/job/export_settings.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc/codec.hpp>
 #include <distrib/rpc/error.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -33,6 +36,7 @@ class WorkerNode::Out final : public WorkerSink {
         m.contribution.step, m.contribution.rank,   m.contribution.common_cut, std::move(m.contribution.block),
         m.pull_follows,      m.contribution.history};
     const Step step = request.step;
+    request.export_number = node_.export_number(step, now_);
     node_.send<Push>(m.shard, request, step, now_);
   }
   void operator()(SendRestore m) override { node_.send<Restore>(m.shard, {m.cut, m.lineage}, m.cut, now_); }
@@ -96,6 +100,22 @@ DISTRIB_DECL WorkerNode::WorkerNode(const Job& job, Rank rank, const WorkerOptio
       shell_{shell},
       links_(job.num_replicas()) {
   for (const ShardLayout& layout : shard_layouts(job)) block_bytes_.push_back(layout.wire_block_bytes());
+}
+
+// Names the steps that are exported, if they are named by time: the chief does, for all shards. Its contribution says so,
+// which every shard has before the step is complete. Contributions that are sent again say the same.
+DISTRIB_DECL auto WorkerNode::export_number(Step step, Instant now) -> std::uint64_t {
+  constexpr std::size_t most_named = 1024;
+  const ExportSettings& exports = cuts_.exports;
+  if (rank_ != 0 || exports.directory.empty() || exports.every_steps != 0) return 0;
+  if (step > newest_pushed_ && now >= next_export_) {
+    next_export_ = instant_after(now, exports.every);
+    named_[step] = ++exports_named_;
+    if (named_.size() > most_named) named_.erase(named_.begin());
+  }
+  newest_pushed_ = std::max(newest_pushed_, step);
+  const auto at = named_.find(step);
+  return at == named_.end() ? 0 : at->second;
 }
 
 DISTRIB_DECL void WorkerNode::connected(std::uint32_t shard, ClientCore& link, Instant now) {

@@ -97,7 +97,9 @@ DISTRIB_DECL auto simulate(const TrainingPlan& plan, const TrainingPlan* after, 
   SimulatedJob first{plan, options};
   std::optional<SimulatedJob> second;
   if (after != nullptr) second.emplace(*after, options);
-  Cluster cluster{first.start(finished), plan.cut_settings(), options, make_shard};
+  CutSettings cuts = plan.cut_settings();
+  cuts.exports = {};  // the simulator has no thread of files for them
+  Cluster cluster{first.start(finished), cuts, options, make_shard};
   if (second) cluster.change_to(second->start(finished));
   Outcome outcome = cluster.run();
   if (outcome.wrong.empty() && !cluster.refusals().empty())

@@ -6,7 +6,9 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/ps/job/error.hpp>
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 
 namespace distrib {
 inline namespace v0 {
@@ -72,12 +74,13 @@ DISTRIB_DECL void ShardTable::prepare(std::span<const TableGradients* const> of_
 DISTRIB_DECL void ShardTable::count(std::uint64_t count, std::error_code& ec) {
   ec.clear();
   const std::span<const std::uint64_t> keys = merged_.keys();
+  if (changes_ && changes_->of_merged.size() < keys.size()) changes_->of_merged.resize(keys.size());
   if (numbered_) {
     numbered_->visit(keys, CopyRows<float*>{rows_}, ec);
   } else {
     any_->count(
         keys, use_of(count), rows_, before_, [this](std::uint64_t key, std::span<float> row) { init(key, row.data()); },
-        ec);
+        ec, new_marks());
   }
   if (ec) return;
   newest_use_ = std::max(newest_use_, use_of(count));
@@ -92,6 +95,7 @@ DISTRIB_DECL void ShardTable::count(std::uint64_t count, std::error_code& ec) {
 
 DISTRIB_DECL void ShardTable::update(std::uint64_t count, bool keep) {
   previous_.clear();
+  if (changes_) list_changes();
   const std::size_t size = merged_.keys().size();
   for (std::size_t first = 0; first < size; first += chunk_rows())
     update_chunk(count, first, std::min(chunk_rows(), size - first), keep);
@@ -115,7 +119,9 @@ DISTRIB_DECL void ShardTable::count_made() {
 
 DISTRIB_DECL void ShardTable::evict_unused(std::uint64_t count, bool keep) {
   const std::uint32_t first = first_use_kept(count, share_.info().evict_after);
-  const auto before = [&](std::uint64_t key, KeyUse use, const float* row) { before_evicted(key, use, row, keep); };
+  const auto before = [&](std::uint64_t key, KeyUse use, const float* row, RowMark mark) {
+    before_evicted(key, use, row, mark, keep);
+  };
   std::size_t evicted = 0;
   if (share_.info().evict_in_turns) {
     for (auto v = static_cast<std::uint32_t>(count % steps_per_use); v < num_virtual_shards && first != 0;
@@ -129,7 +135,9 @@ DISTRIB_DECL void ShardTable::evict_unused(std::uint64_t count, bool keep) {
 
 DISTRIB_DECL void ShardTable::evict_beyond_quotas(bool keep) {
   if (quota_->to_check.empty()) return;
-  const auto before = [&](std::uint64_t key, KeyUse use, const float* row) { before_evicted(key, use, row, keep); };
+  const auto before = [&](std::uint64_t key, KeyUse use, const float* row, RowMark mark) {
+    before_evicted(key, use, row, mark, keep);
+  };
   const RowQuota& most = quota_->of_shard;
   for (const std::uint32_t number : quota_->to_check) {
     const SizeOfShard& size = quota_->sizes[number];
@@ -180,7 +188,7 @@ DISTRIB_DECL void ShardTable::load(const TableCut& cut) {
       packing_.pack(row, to);
       row += layout_.floats();
     });
-    return;
+    return count_changes_from_here();
   }
   constexpr std::size_t batch = 4096;
   std::vector<KeyUse> uses;
@@ -206,6 +214,103 @@ DISTRIB_DECL void ShardTable::load(const TableCut& cut) {
     }
   }
   for (std::uint32_t number = 0; quota_ && number < num_virtual_shards; ++number) quota_->check(number);
+  count_changes_from_here();
+}
+
+DISTRIB_DECL void ShardTable::count_changes_from_here() {
+  if (!changes_) return;
+  Changes& changes = *changes_;
+  changes.unchanged = {};
+  changes.keys.clear();
+  changes.gone.clear();
+  const auto add = [&](std::uint64_t key, const float* row) { changes.unchanged += digest_of(key, row); };
+  if (any_) {
+    any_->for_each([&](std::uint64_t key, KeyUse, const float* row) {
+      if (row != nullptr) add(key, row);
+    });
+    return;
+  }
+  changes.of_numbered.assign(numbered_->size(), RowMark::none);
+  std::as_const(*numbered_).for_each(add);
+}
+
+DISTRIB_DECL void ShardTable::list_changes() {
+  Changes& changes = *changes_;
+  const std::span<const std::uint64_t> keys = merged_.keys();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (numbered_) {
+      RowMark& mark = changes.of_numbered[keys[i] - share_.first()];
+      changes.of_merged[i] = mark == RowMark::none ? RowMark::changed : RowMark::none;
+      mark = RowMark::changed;
+    }
+    if (changes.of_merged[i] != RowMark::none) changes.keys.push_back(keys[i]);
+  }
+  // Keys that went are listed once more when they come back.
+  constexpr std::size_t few = 4096;
+  if (changes.keys.size() <= 2 * this->keys() + few) return;
+  order_changes();
+  std::vector<const float*> rows(changes.keys.size());
+  any_->find(changes.keys, rows);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i] != nullptr) changes.keys[kept++] = changes.keys[i];
+  changes.keys.resize(kept);
+}
+
+DISTRIB_DECL void ShardTable::order_changes() {
+  std::vector<std::uint64_t>& keys = changes_->keys;
+  std::ranges::sort(keys);
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+}
+
+DISTRIB_DECL auto ShardTable::tracked_digest() -> RowDigest {
+  order_changes();
+  RowDigest digest = changes_->unchanged;
+  const std::span<const std::uint64_t> keys{changes_->keys};
+  const auto add = [&](std::size_t first, std::span<const float* const> rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (rows[i] != nullptr) digest += digest_of(keys[first + i], rows[i]);
+  };
+  std::error_code ec;
+  if (any_) any_->visit(keys, add);
+  else std::as_const(*numbered_).visit(keys, add, ec);
+  assert(!ec);
+  return digest;
+}
+
+DISTRIB_DECL auto ShardTable::take_changes(bool all) -> ExportedRows {
+  order_changes();
+  Changes& changes = *changes_;
+  ExportedRows taken;
+  taken.rows = rows();
+  const auto take = [&](std::uint64_t key, const float* row) {
+    const float* const weights = weights_of(row);
+    taken.keys.push_back(key);
+    taken.values.insert(taken.values.end(), weights, weights + layout_.dim);
+    taken.digest += row_digest(key, std::as_bytes(std::span<const float>{weights, layout_.dim}));
+  };
+  const std::size_t expected = all ? rows() : changes.keys.size();
+  taken.keys.reserve(expected);
+  taken.values.reserve(expected * layout_.dim);
+  if (!all) {
+    taken.digest = changes.unchanged;
+    take_marked(changes.keys, take);
+    std::ranges::sort(changes.gone);
+    changes.gone.erase(std::unique(changes.gone.begin(), changes.gone.end()), changes.gone.end());
+    // A key that is back has a row that has changed.
+    std::ranges::set_difference(changes.gone, taken.keys, std::back_inserter(taken.gone));
+  } else {
+    take_marked(changes.keys, [](std::uint64_t, const float*) {});
+    if (any_)
+      any_->for_each([&](std::uint64_t key, KeyUse, const float* row) {
+        if (row != nullptr) take(key, row);
+      });
+    else std::as_const(*numbered_).for_each(take);
+  }
+  changes.unchanged = taken.digest;
+  changes.keys.clear();
+  changes.gone.clear();
+  return taken;
 }
 
 DISTRIB_DECL auto ShardTable::list_to_copy() -> std::size_t {
@@ -241,6 +346,9 @@ DISTRIB_DECL void ShardTable::update_chunk(std::uint64_t count, std::size_t firs
   const bool has_all = std::ranges::find(rows, nullptr) == rows.end();
   for (std::size_t i = 0; i < size && keep; ++i)
     if (rows[i] != nullptr) previous_.add(merged_.keys()[first + i], weights_of(rows[i]));
+  for (std::size_t i = 0; i < size && changes_; ++i)
+    if (changes_->of_merged[first + i] == RowMark::changed)
+      changes_->unchanged -= digest_of(merged_.keys()[first + i], rows[i]);
   if (const float* const in_place = merged_.rows_in_place(first); in_place != nullptr && has_all && !packing_.packs())
     return updater_.apply_rows({count}, {layout_.dim, rows, {in_place, size * layout_.dim}});
   std::size_t kept = 0;

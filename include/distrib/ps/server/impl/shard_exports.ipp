@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/server/shard_exports.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+DISTRIB_DECL ShardExports::ShardExports(const Job& job, std::uint32_t shard, ExportSettings settings,
+                                        std::uint64_t new_log)
+    : settings_{std::move(settings)},
+      total_steps_{job.total_steps},
+      job_settings_{settings_hash(job)},
+      writer_{std::make_shared<const ExportPartWriter>(job, shard)} {
+  rules_.shard = shard;
+  rules_.shards = job.shards();
+  rules_.synchronous = true;
+  rules_.every = std::max<std::uint64_t>(1, settings_.every_steps);
+  rules_.new_log = new_log;
+}
+
+DISTRIB_DECL void ShardExports::opened(ShardStore& store, Step step, const Lineage& made) {
+  if (store.tables() != nullptr) store.tables()->track_changes();
+  begin(store, step, made);
+  store.observe(this);
+}
+
+DISTRIB_DECL void ShardExports::loaded(const Cut& cut, ShardStore& store) { begin(store, cut.step, cut.lineage); }
+
+// What is under way belongs to another state: its results are ignored. What it has written already are states of steps
+// of the job, so it does no harm if they are committed.
+DISTRIB_DECL void ShardExports::begin(ShardStore& store, Step step, const Lineage& made) {
+  store_ = &store;
+  lineage_ = made.continued(step, job_settings_).digest();
+  core_.emplace(rules_, lineage_, ExportMark{});
+  ++run_;
+  queue_.clear();
+  waiting_ = 0;
+  wants_poll_ = false;
+  poll_at_.reset();
+  last_written_.clear();
+  named_.erase(named_.begin(), named_.upper_bound(step));
+  step_ = begun_at_ = step;
+  begun_state_ = state_of(store);
+  is_begun_ = false;
+  ExportActions out;
+  core_->start(out);
+  take(out);
+}
+
+DISTRIB_DECL auto ShardExports::state_of(ShardStore& store) -> RowDigest {
+  std::vector<RowDigest> of_tables;
+  if (store.tables() != nullptr) of_tables = store.tables()->tracked_digests();
+  return ExportPartWriter::state(store.dense()->bytes(), of_tables);
+}
+
+DISTRIB_DECL void ShardExports::name(Step step, std::uint64_t number) {
+  constexpr std::size_t most_named = 1024;
+  if (settings_.every_steps == 0 && number != 0 && step > step_ && named_.size() < most_named)
+    named_.emplace(step, number);
+}
+
+// Returns the number of the export of a step; 0: it is not due.
+DISTRIB_DECL auto ShardExports::number_of(Step step) const -> std::uint64_t {
+  if (step == 0) return 0;
+  if (const std::uint64_t every = settings_.every_steps; every != 0) {
+    if (step % every == 0) return step / every;
+    return step == total_steps_ ? step / every + 1 : 0;
+  }
+  const auto at = named_.find(step);
+  if (at != named_.end()) return at->second;
+  return step == total_steps_ ? 1 : 0;
+}
+
+DISTRIB_DECL void ShardExports::applied(std::uint64_t count, ShardStore& store) {
+  step_ = count;
+  consider(count, store);
+  named_.erase(named_.begin(), named_.upper_bound(count));
+}
+
+DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
+  const std::optional<LogManifest>& newest = core_->newest();
+  const bool is_newest = newest && newest->lineage == lineage_ && newest->step == step;
+  const std::uint64_t number = number_of(step);
+  if ((number == 0 && !is_newest) || !core_->has_started()) return;  // changes are counted on
+  if (waiting_ >= most_waiting) {
+    ++status_.left_out;
+    return;
+  }
+  TableStore* const tables = store.tables();
+  const RowDigest state = state_of(store);
+  const ExportPlan plan = core_->plan(step, state, number);
+  if (plan.kind == ExportPlan::Kind::nothing) {
+    if (plan.forget_changes && tables != nullptr) static_cast<void>(tables->take_changes(false));
+    return;
+  }
+  auto part = std::make_shared<TakenPart>();
+  part->step = step;
+  part->label = plan.label;
+  part->on = plan.on;
+  part->on_written = plan.on_taken;
+  part->state = state;
+  part->dense = store.dense();
+  if (tables != nullptr) part->tables = tables->take_changes(plan.kind == ExportPlan::Kind::full);
+  core_->taken();
+  ++waiting_;
+  status_.taken = step;
+  status_.digest = state;
+  ExportWork work;
+  work.run = run_;
+  work.what = std::move(part);
+  queue_.push_back(std::move(work));
+}
+
+// The number is taken, so the log is known: compares it with the state at which this run began. Changes are counted from
+// there.
+DISTRIB_DECL void ShardExports::started() {
+  is_begun_ = true;
+  if (step_ == begun_at_) return consider(begun_at_, *store_);
+  const std::optional<LogManifest>& newest = core_->newest();
+  if (newest && newest->lineage == lineage_ && newest->step == begun_at_)
+    static_cast<void>(core_->plan(begun_at_, begun_state_));
+}
+
+DISTRIB_DECL void ShardExports::take(ExportActions& actions) {
+  for (ExportAction& action : actions) {
+    ExportWork work;
+    work.run = run_;
+    work.what = std::move(action);
+    queue_.push_back(std::move(work));
+  }
+  actions.clear();
+}
+
+DISTRIB_DECL auto ShardExports::next(Instant now) -> std::optional<ExportWork> {
+  if (!core_ || is_under_way_ || now < not_before_) return std::nullopt;
+  for (;;) {
+    if (queue_.empty()) {
+      const bool is_due = wants_poll_ || (poll_at_ && now >= *poll_at_);
+      if (!is_due || core_->is_busy()) return std::nullopt;
+      wants_poll_ = false;
+      poll_at_.reset();
+      ExportActions out;
+      core_->poll(out);
+      take(out);
+      continue;
+    }
+    ExportWork work = std::move(queue_.front());
+    queue_.pop_front();
+    if (const auto* const action = std::get_if<ExportAction>(&work.what)) {
+      if (const auto* const committed = std::get_if<export_action::Committed>(action)) {
+        wants_poll_ = wants_poll_ || core_->has_pending();
+        if (!committed->manifest.is_base()) continue;
+        work.what = ExportWork::Retire{};
+        queue_.push_back(std::move(work));
+        continue;
+      }
+      if (std::holds_alternative<export_action::Replaced>(*action)) {
+        poll_at_ = instant_after(now, poll_every);
+        continue;
+      }
+    } else if (const auto* const part = std::get_if<std::shared_ptr<TakenPart>>(&work.what)) {
+      if ((*part)->on_written) (*part)->on = last_written_;
+    }
+    is_under_way_ = true;
+    return work;
+  }
+}
+
+DISTRIB_DECL void ShardExports::performed(ExportWork work, Instant now) {
+  is_under_way_ = false;
+  if (work.run != run_) return;
+  if (work.failure) return failed(std::move(work), now);
+  has_failed_ = false;
+  ExportActions out;
+  if (const auto* const action = std::get_if<ExportAction>(&work.what)) answer(*action, work, out);
+  else if (const auto* const part = std::get_if<std::shared_ptr<TakenPart>>(&work.what)) part_written(**part, work);
+  take(out);
+  if (!is_begun_ && core_->has_started()) started();
+  if (!poll_at_ && (!core_->has_started() || core_->has_pending())) poll_at_ = instant_after(now, poll_every);
+}
+
+DISTRIB_DECL void ShardExports::answer(const ExportAction& action, ExportWork& work, ExportActions& out) {
+  if (std::holds_alternative<export_action::ReadLog>(action)) {
+    core_->log_read(std::move(work.view), out);
+  } else if (std::holds_alternative<export_action::SwapHead>(action)) {
+    if (!work.is_swapped) wants_poll_ = true;  // another process was faster
+    core_->swapped(work.is_swapped, out);
+  } else if (std::holds_alternative<export_action::ReadVotes>(action)) {
+    core_->votes_read(work.votes, out);
+  }
+}
+
+DISTRIB_DECL void ShardExports::part_written(const TakenPart& part, ExportWork& work) {
+  --waiting_;
+  last_written_ = work.part.name;
+  core_->written(part.step, std::move(work.part), std::move(work.tables));
+  wants_poll_ = true;
+}
+
+DISTRIB_DECL void ShardExports::failed(ExportWork work, Instant now) {
+  ++status_.failures;
+  has_failed_ = true;
+  failure_ = std::exchange(work.failure, Error{});
+  not_before_ = instant_after(now, pause);
+  if (std::holds_alternative<ExportWork::Retire>(work.what)) return;  // the next base removes more
+  if (std::holds_alternative<ExportAction>(work.what)) {
+    std::erase_if(queue_, [](const ExportWork& one) { return std::holds_alternative<ExportAction>(one.what); });
+    core_->failed();
+    wants_poll_ = true;
+    return;
+  }
+  queue_.push_front(std::move(work));  // its rows are in no other part
+}
+
+DISTRIB_DECL auto ShardExports::wake() const -> std::optional<Instant> {
+  if (!core_ || is_under_way_) return std::nullopt;
+  if (!queue_.empty() || wants_poll_) return not_before_;
+  if (!poll_at_) return std::nullopt;
+  return std::max(*poll_at_, not_before_);
+}
+
+DISTRIB_DECL auto ShardExports::may_end() const -> bool {
+  return has_failed_ || (queue_.empty() && !is_under_way_ && !wants_poll_);
+}
+
+DISTRIB_DECL auto ShardExports::status() const -> ExportStatus {
+  ExportStatus status = status_;
+  if (!core_) return status;
+  status.position = core_->position();
+  if (core_->newest()) status.step = core_->newest()->step;
+  return status;
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/server/shard_exports.hpp>
+
+#include <distrib/export_log/directory_log.hpp>
+#include <distrib/export_log/retire_log.hpp>
+#include <distrib/ps/server/perform_export.hpp>
+#include <distrib/serve/model_replica.hpp>
+
+#include "ps/exported_store.hpp"
+#include "support/catch.hpp"
+#include "support/sanitizers.hpp"
+#include "support/temp_directory.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+using distrib::DirectoryLog;
+using distrib::ExportSettings;
+using distrib::ExportWork;
+using distrib::Instant;
+using distrib::Lineage;
+using distrib::ShardExports;
+using distrib::ShardStore;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A shard that is trained and exported, and its work with files.
+struct ExportingShard {
+  ExportingShard(const distrib::Job& of, std::uint32_t number, const ExportSettings& settings, std::uint64_t random)
+      : job{of},
+        store{std::make_unique<ShardStore>(job, number, exported_store::updaters(),
+                                           std::numeric_limits<std::uint64_t>::max())},
+        exports{std::make_unique<ShardExports>(job, number, settings, random)} {
+    store->keep_previous(true);
+  }
+  void open_at(const distrib::Cut* cut) {
+    if (cut != nullptr) store->load(*cut);
+    step = cut != nullptr ? cut->step : 0;
+    exports->opened(*store, step, cut != nullptr ? cut->lineage : Lineage{});
+  }
+  void train() { exported_store::update(*store, 3, ++step); }
+
+  /// Does one piece of work, if there is one.
+  auto work(Instant now) -> bool {
+    std::optional<ExportWork> next = exports->next(now);
+    if (!next) return false;
+    DirectoryLog log{exports->settings().directory};
+    perform_export(log, *exports->writer(), *next);
+    exports->performed(std::move(*next), now);
+    return true;
+  }
+
+  distrib::Job job;
+  std::unique_ptr<ShardStore> store;
+  std::unique_ptr<ShardExports> exports;
+  std::uint64_t step = 0;
+};
+
+/// The values of each step, computed without exports.
+class StepOracle {
+ public:
+  explicit StepOracle(std::uint32_t shards) {
+    const distrib::Job job = exported_store::job(shards);
+    for (std::uint32_t shard = 0; shard < shards; ++shard)
+      stores_.emplace_back(std::make_unique<ShardStore>(job, shard, exported_store::updaters(),
+                                                        std::numeric_limits<std::uint64_t>::max()));
+  }
+  /// Trains up to a step that is not below the last one.
+  void train_to(std::uint64_t step) {
+    for (; step_ < step; ++step_)
+      for (auto& store : stores_) exported_store::update(*store, 3, step_ + 1);
+  }
+  /// Checks that a view has what a pull of this step would give.
+  void check(const distrib::ModelView& view) {
+    static const char* const names[] = {"words", "classes", "half"};
+    std::vector<std::uint64_t> keys = exported_store::universe();
+    keys.push_back(~std::uint64_t{0});  // a key that was never trained
+    for (std::size_t table = 0; table < 3; ++table) {
+      CAPTURE(names[table]);
+      if (table == 1) {
+        keys.clear();
+        for (std::uint64_t key = 0; key < exported_store::numbered_rows; ++key) keys.push_back(key);
+      }
+      if (table == 2) keys = exported_store::universe();
+      const std::size_t dim = stores_[0]->layout().tables()[table].info().dim;
+      for (const std::uint64_t key : keys) {
+        std::vector<float> row(dim);
+        view.rows(names[table], std::span{&key, 1}, row);
+        distrib::PullRows pull;
+        pull.keys.resize(3);
+        pull.keys[table] = {key};
+        for (auto& store : stores_) {
+          if (!store->layout().tables()[table].owns(key)) continue;
+          const distrib::SharedBuffer values = store->values(pull);
+          REQUIRE(std::memcmp(values->data() + store->layout().wire_block_bytes(), row.data(), dim * sizeof(float)) ==
+                  0);
+        }
+      }
+    }
+    for (auto& store : stores_)
+      for (const auto& entry : store->layout().entries()) {
+        const auto whole = view.variable(entry.name).values.as<float>();
+        const auto begin = static_cast<std::size_t>(entry.slice.start.extents()[0]);
+        for (std::size_t i = 0; i < entry.size_bytes / sizeof(float); ++i)
+          REQUIRE(whole[begin + i] == store->dense()->as<float>()[entry.offset_bytes / sizeof(float) + i]);
+      }
+  }
+
+ private:
+  std::vector<std::unique_ptr<ShardStore>> stores_;
+  std::uint64_t step_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("shards that export: a replica has what a pull of that step gives, also when shards are killed and go back",
+          "[ps]") {
+  const std::uint32_t shards = GENERATE(1U, 2U);
+  const support::TempDirectory directory;
+  const distrib::Job job = exported_store::job(shards);
+  ExportSettings settings;
+  settings.directory = directory / "log";
+  settings.every_steps = 4;
+  std::vector<std::unique_ptr<ExportingShard>> all;
+  std::vector<std::map<std::uint64_t, distrib::Cut>> cuts(shards);
+  std::mt19937_64 random{shards};
+  Instant now{};
+  const auto start = [&](std::uint32_t number) {
+    if (all.size() <= number) all.resize(number + 1);
+    all[number] = std::make_unique<ExportingShard>(job, number, settings, 1 + random() % 1000);
+    const auto newest = cuts[number].empty() ? nullptr : &cuts[number].rbegin()->second;
+    all[number]->open_at(newest);
+  };
+  for (std::uint32_t shard = 0; shard < shards; ++shard) start(shard);
+  distrib::ModelReplica replica{{settings.directory}};
+  std::uint64_t served = 0;
+  std::size_t deltas = 0;
+  std::map<std::uint64_t, distrib::RowDigest> digests;  // of the tables of each step that was served
+  const int events = DISTRIB_TEST_ADDRESS_SANITIZER ? 1500 : 6000;
+  const auto look = [&] {
+    if (!replica.poll()) return;
+    const distrib::ModelView view = replica.view();
+    CHECK(view.position() > served);
+    served = view.position();
+    if (!view.manifest().is_base()) ++deltas;
+    distrib::RowDigest sum;
+    for (const distrib::LogTable& table : view.manifest().tables) sum += table.digest;
+    const auto [at, is_new] = digests.emplace(view.step(), sum);
+    CHECK(at->second == sum);
+    if (!is_new) return;
+    StepOracle fresh{shards};
+    fresh.train_to(view.step());
+    fresh.check(view);
+  };
+  for (int event = 0; event < events && all[0]->step < 400; ++event) {
+    now += std::chrono::milliseconds{random() % 40};
+    ExportingShard& one = *all[random() % shards];
+    const std::uint64_t least = (*std::ranges::min_element(all, {}, [](auto& s) { return s->step; }))->step;
+    switch (random() % 40) {
+      case 0: {  // kill -9
+        const std::uint32_t number = static_cast<std::uint32_t>(random() % shards);
+        if (random() % 3 == 0) start(number);
+        break;
+      }
+      case 1:  // a durable cut
+        for (std::uint32_t shard = 0; shard < shards; ++shard)
+          if (all[shard].get() == &one) {
+            distrib::Cut cut = exported_store::cut_of(*one.store, one.step);
+            cut.lineage = Lineage{}.continued(0, settings_hash(job));
+            if (one.step == 0) cut.lineage = {};
+            cuts[shard][one.step] = std::move(cut);
+          }
+        break;
+      case 2:  // Restore: all go back to a cut that all have
+        if (random() % 4 != 0) break;
+        for (auto at = cuts[0].rbegin(); at != cuts[0].rend(); ++at) {
+          if (!std::ranges::all_of(cuts, [&](auto& own) { return own.contains(at->first); })) continue;
+          for (std::uint32_t shard = 0; shard < shards; ++shard) {
+            all[shard]->store->load(cuts[shard].at(at->first));
+            all[shard]->step = at->first;
+          }
+          break;
+        }
+        break;
+      case 3:
+      case 4: look(); break;
+      default:
+        if (random() % 3 == 0 && one.step < least + 2) one.train();
+        else one.work(now);
+    }
+  }
+  for (int calm = 0; calm < 3000; ++calm) {
+    now += 50ms;
+    for (auto& shard : all) {
+      if (shard->step < 420) shard->train();
+      while (shard->work(now)) {
+      }
+    }
+    if (std::ranges::all_of(all, [](auto& shard) { return shard->exports->status().step == 420; })) break;
+  }
+  for (auto& shard : all) CHECK(shard->exports->status().step == 420);
+  look();
+  CHECK(replica.view().step() == 420);
+  CHECK(replica.status().counts.wrong_digests == 0);
+  CHECK(deltas > 0);
+  // the digest of the log is that of the trainer, computed at once
+  std::vector<distrib::RowDigest> trained(3);
+  for (auto& shard : all) {
+    const std::vector<distrib::RowDigest> own = shard->store->tables()->tracked_digests();
+    for (std::size_t table = 0; table < 3; ++table) trained[table] += own[table];
+  }
+  const distrib::ModelView view = replica.view();
+  REQUIRE(view.manifest().tables.size() == 3);  // by name: classes, half, words
+  CHECK(view.manifest().tables[0].digest == trained[1]);
+  CHECK(view.manifest().tables[1].digest == trained[2]);
+  CHECK(view.manifest().tables[2].digest == trained[0]);
+}
+
+TEST_CASE("a shard that exports: what could not be written is written later, and steps go on", "[ps]") {
+  const support::TempDirectory directory;
+  ExportSettings settings;
+  settings.directory = directory / "log";
+  settings.every_steps = 2;
+  ExportingShard one{exported_store::job(1), 0, settings, 5};
+  one.open_at(nullptr);
+  Instant now{};
+  while (one.work(now)) {
+  }
+  const auto fails = [&] {
+    std::optional<ExportWork> next = one.exports->next(now);
+    REQUIRE(next);
+    next->failure = {std::make_error_code(std::errc::no_space_on_device), "log"};
+    one.exports->performed(std::move(*next), now);
+    CHECK_FALSE(one.exports->next(now));  // after a pause
+    CHECK(one.exports->wake() == now + ShardExports::pause);
+    CHECK(one.exports->take_failure().code == std::errc::no_space_on_device);
+    CHECK_FALSE(one.exports->take_failure());
+    CHECK(one.exports->may_end());
+    now += ShardExports::pause;
+  };
+  one.train();
+  one.train();
+  fails();  // the part
+  one.train();
+  one.train();
+  fails();
+  CHECK(one.work(now));  // the part of step 2
+  fails();  // the part of step 4
+  while (one.work(now)) {
+  }
+  CHECK(one.exports->status().step == 4);
+  CHECK(one.exports->status().failures == 3);
+  // more than `most_waiting` steps are due while nothing is written: some are left out
+  for (int i = 0; i < 12; ++i) one.train();
+  CHECK(one.exports->status().left_out == 2);
+  while (one.work(now)) {
+  }
+  CHECK(one.exports->status().step == 12);
+  one.train();
+  one.train();
+  while (one.work(now)) {
+  }
+  distrib::ModelReplica replica{{settings.directory}};
+  REQUIRE(replica.poll());
+  CHECK(replica.view().step() == 18);
+  StepOracle oracle{1};
+  oracle.train_to(18);
+  oracle.check(replica.view());
+}
+
+TEST_CASE("a shard that exports by time: it exports the steps that the chief names, and the last one", "[ps]") {
+  const support::TempDirectory directory;
+  ExportSettings settings;
+  settings.directory = directory / "log";
+  settings.every = 500ms;
+  distrib::Job job = exported_store::job(1);
+  job.total_steps = 9;
+  ExportingShard one{job, 0, settings, 5};
+  one.open_at(nullptr);
+  const Instant now{};
+  while (one.work(now)) {
+  }
+  std::vector<std::uint64_t> steps;
+  for (std::uint64_t step = 1; step <= 9; ++step) {
+    if (step == 3) one.exports->name(3, 1);
+    if (step == 5) {
+      one.exports->name(5, 2);
+      one.exports->name(2, 3);  // done already
+      one.exports->name(6, 0);  // not named
+    }
+    one.train();
+    while (one.work(now)) {
+    }
+    if (const std::uint64_t of = one.exports->status().step; of != 0 && (steps.empty() || steps.back() != of))
+      steps.push_back(of);
+  }
+  CHECK(steps == std::vector<std::uint64_t>{3, 5, 9});
+}
+
+TEST_CASE("a shard that starts where the log ends goes on with deltas, and exports its state if the log lacks it",
+          "[ps]") {
+  const support::TempDirectory directory;
+  ExportSettings settings;
+  settings.directory = directory / "log";
+  settings.every_steps = 5;
+  const distrib::Job job = exported_store::job(1);
+  const Instant now{};
+  const auto newest = [&] {
+    DirectoryLog log{settings.directory};
+    distrib::Error error;
+    auto list = list_log(log, 1, error);
+    REQUIRE_FALSE(error);
+    return list.front().manifest;
+  };
+  const auto finish = [&](ExportingShard& shard) {
+    while (shard.work(now)) {
+    }
+  };
+  ExportingShard first{job, 0, settings, 5};
+  first.open_at(nullptr);
+  finish(first);
+  for (int i = 0; i < 5; ++i) first.train();
+  finish(first);
+  CHECK(newest().is_base());
+  const auto cut_with_lineage = [&](ExportingShard& shard) {
+    distrib::Cut cut = exported_store::cut_of(*shard.store, shard.step);
+    cut.lineage = Lineage{}.continued(0, settings_hash(job));
+    return cut;
+  };
+  const distrib::Cut at_5 = cut_with_lineage(first);
+  for (int i = 0; i < 5; ++i) first.train();
+  const distrib::Cut at_10 = cut_with_lineage(first);  // its part is lost with the process
+
+  ExportingShard second{job, 0, settings, 6};
+  second.open_at(&at_5);
+  finish(second);
+  CHECK(newest().step == 5);
+  for (int i = 0; i < 2; ++i) second.train();
+  finish(second);
+  for (int i = 0; i < 3; ++i) second.train();
+  finish(second);
+  CHECK(newest().step == 10);
+  CHECK_FALSE(newest().is_base());
+
+  const support::TempDirectory other;
+  settings.directory = other / "log";
+  ExportingShard third{job, 0, settings, 7};
+  third.open_at(&at_10);
+  finish(third);
+  CHECK(newest().step == 10);
+  CHECK(newest().is_base());
+}
