@@ -33,6 +33,7 @@ enum class train_errc {
   no_averages,      ///< `Evaluate` asks for averages, but there are none: the recipe has no `with_moving_average`, or in a cluster no `SaveCheckpoint`, from whose checkpoints the chief reads them. Add what the text names, or leave `.averages` out.
   session_over,     ///< `run` of a session was called after its end: all steps are done, it was asked to stop, or an error has ended it. Ask `should_stop()` before each `run`.
   not_ready,        ///< A session could not begin: within `SessionOptions::max_wait` the chief has not joined, or the parameter servers have sent no values; or `SessionOptions::ready` reports what is missing. Start the other tasks, or give them more time.
+  only_in_a_cluster, ///< A job in one process, or a hook of it, would save in an object store, or a job with replicas would. Save in a directory; or start parameter servers, without replicas.
 };
 // clang-format on
 
@@ -88,6 +89,8 @@ inline constexpr ErrorText train_texts[] = {
      "run called after the session has ended: ask should_stop() before each run"},
     {train_errc::not_ready, failure::timeout,
      "the session was not ready in time: start the chief and the parameter servers, or wait longer"},
+    {train_errc::only_in_a_cluster, failure::unsupported,
+     "only parameter servers without replicas save in an object store: name a directory"},
 };
 
 /// Category "distrib.train".

@@ -15,6 +15,7 @@ struct ShardIdentity {
   /// True if the directory has the checkpoint of a job's last step at the start: if no worker connects, the task is
   /// done.
   bool finished = false;
+  std::uint64_t nonce = 0;  ///< Of the process, see `ShardStatus::nonce`.
 };
 
 }  // namespace v0

@@ -57,6 +57,7 @@ DISTRIB_DECL void ShardStatus::encode(WireWriter& head) const {
   head.varint(27, stale);
   head.varint(28, no_values ? 1 : 0);
   head.text(29, arithmetic);
+  if (nonce != 0) head.varint(30, nonce);
 }
 
 DISTRIB_DECL auto ShardStatus::decode(ByteView head) -> bool {
@@ -95,6 +96,7 @@ DISTRIB_DECL auto ShardStatus::decode(ByteView head) -> bool {
       case wire_tag(27, WireType::varint): stale = reader.uint64(); break;
       case wire_tag(28, WireType::varint): no_values = reader.boolean(); break;
       case wire_tag(29, WireType::bytes): arithmetic = reader.text(); break;
+      case wire_tag(30, WireType::varint): nonce = reader.uint64(); break;
     }
   return good && reader.ok();
 }
