@@ -53,22 +53,22 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
   if (!consistency.is_synchronous()) rate = distrib::Linear{.first = s.learning_rate, .last = 0, .steps = s.steps};
 
   distrib::IoPool pool{flags.local() ? distrib::usable_cpus() : s.shards * s.replicas + 1};
-  auto trainer =
-      distrib::train(Mlp{})
-          .with_data(training.shuffle(s.seed).batch(s.batch))
-          .with_placement(distrib::GreedyLoadBalancingStrategy{distrib::byte_size_load})
-          .with_partitioner(distrib::FixedShardsPartitioner{s.parts})
-          .with_consistency(consistency)
-          .with_updater(distrib::Momentum{.learning_rate = rate, .momentum = s.momentum})
-          .with_hooks(distrib::StopAtStep{s.steps},
-                      distrib::SaveCheckpoint{.directory = s.out + "/checkpoint", .every_steps = s.save_every},
-                      distrib::WriteSummaries{s.out + "/events"},
-                      distrib::Evaluate{evaluation.batch(500), s.evaluate_every}, distrib::ShowProgress{})
-          .with_seed(s.seed)
-          .with_local_mode({.workers = s.workers, .shards = s.shards})
-          .with_replicas(s.replicas)
-          .with_cluster_mode(cluster_mode(s, flags, secret))
-          .build(pool, flags);
+  auto trainer = distrib::train(Mlp{})
+                     .with_data(training.shuffle(s.seed).batch(s.batch))
+                     .with_placement(distrib::GreedyLoadBalancingStrategy{distrib::byte_size_load})
+                     .with_partitioner(distrib::FixedShardsPartitioner{s.parts})
+                     .with_consistency(consistency)
+                     .with_updater(distrib::Momentum{.learning_rate = rate, .momentum = s.momentum})
+                     .with_hooks(distrib::StopAtStep{s.steps},
+                                 distrib::SaveCheckpoint{.directory = s.checkpoints, .every_steps = s.save_every},
+                                 distrib::WriteSummaries{s.out + "/events"},
+                                 distrib::Evaluate{evaluation.batch(500), s.evaluate_every}, distrib::ShowProgress{})
+                     .with_seed(s.seed)
+                     .with_local_mode({.workers = s.workers, .shards = s.shards})
+                     .with_replicas(s.replicas)
+                     .with_object_stores(object_stores())
+                     .with_cluster_mode(cluster_mode(s, flags, secret))
+                     .build(pool, flags);
   const int code = trainer.run();
   if ((flags.local() || flags.is_chief()) && trainer.result().steps != 0)
     distrib::write_result_json(s.out + "/summary.json", trainer.result(), s.out + "/events");

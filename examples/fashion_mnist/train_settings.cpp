@@ -4,6 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <distrib/ps/worker/probe.hpp>
 #include <distrib/tensor/matmul.hpp>
+#ifdef DISTRIB_EXAMPLE_HTTP
+#include <distrib/remote/s3/s3_stores.hpp>
+#endif
 #ifdef DISTRIB_EXAMPLE_TLS
 #include <distrib/net/tls/tls.hpp>
 #endif
@@ -24,6 +27,8 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
       "Example: fashion_mnist_train --data=build/data/fashion_mnist --out=out --steps=6000"};
   app.add_option("--data", s.data, "Directory with train-* and test-* TFRecords")->required();
   app.add_option("--out", s.out, "Directory for checkpoint, events and summary.json")->capture_default_str();
+  app.add_option("--checkpoints", s.checkpoints,
+                 "Directory of the checkpoints, or in a cluster a URL, s3://bucket/run; empty: OUT/checkpoint");
   app.add_option("--mode", s.mode, "sync, ssp or async")->check(CLI::IsMember({"sync", "ssp", "async"}));
   app.add_option("--steps", s.steps, "Global steps; 0: 6000 with --mode sync, otherwise 18000 contributions")
       ->check(count);
@@ -70,6 +75,7 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   const bool sync = s.mode == "sync";
   if (s.steps == 0) s.steps = sync ? 6000 : 18000;
   if (s.learning_rate == 0) s.learning_rate = sync ? 0.05F : 0.015F;
+  if (s.checkpoints.empty()) s.checkpoints = s.out + "/checkpoint";
   if (s.evaluate_every == 0) s.evaluate_every = std::max<std::uint64_t>(1, s.steps / 20);
   return s;
 }
@@ -78,6 +84,12 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
 auto tls_of_job() -> std::shared_ptr<const distrib::Transport> { return distrib::Tls::of_job(); }
 #else  // built without OpenSSL: a job with certificates ends with code 65
 auto tls_of_job() -> std::shared_ptr<const distrib::Transport> { return nullptr; }
+#endif
+
+#ifdef DISTRIB_EXAMPLE_HTTP
+auto object_stores() -> distrib::OpenObjectStore { return distrib::s3_stores(); }
+#else  // built without cpp-httplib: checkpoints can be on disks only
+auto object_stores() -> distrib::OpenObjectStore { return {}; }
 #endif
 
 auto probe(const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret) -> int {

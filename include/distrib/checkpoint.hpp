@@ -17,6 +17,7 @@
 #include <distrib/checkpoint/object_names.hpp>
 #include <distrib/checkpoint/part_writer.hpp>
 #include <distrib/checkpoint/perform.hpp>
+#include <distrib/checkpoint/ranged_bytes.hpp>
 #include <distrib/checkpoint/retention.hpp>
 #include <distrib/checkpoint/save.hpp>
 #include <distrib/checkpoint/stored_tensor.hpp>

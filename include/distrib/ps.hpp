@@ -17,6 +17,7 @@
 #include <distrib/ps/server/server.hpp>
 #include <distrib/ps/server/server_options.hpp>
 #include <distrib/ps/server/shard_options.hpp>
+#include <distrib/ps/wire/ask_shard.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/ps/worker/ask_status.hpp>
 #include <distrib/ps/worker/probe.hpp>

@@ -2,6 +2,7 @@
 // TFRecord files.
 #pragma once
 
+#include <distrib/record/any_object_store.hpp>
 #include <distrib/record/byte_sink.hpp>
 #include <distrib/record/byte_source.hpp>
 #include <distrib/record/compression.hpp>

@@ -13,6 +13,7 @@
 #include <distrib/remote/s3/s3_files.hpp>
 #include <distrib/remote/s3/s3_options.hpp>
 #include <distrib/remote/s3/s3_sharded_writer.hpp>
+#include <distrib/remote/s3/s3_stores.hpp>
 #include <distrib/remote/s3/s3_writer.hpp>
 #include <distrib/remote/webhdfs.hpp>
 #include <distrib/remote/webhdfs_client.hpp>

@@ -7,6 +7,7 @@
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/checkpoint/piece_stream.hpp>
+#include <distrib/checkpoint/ranged_bytes.hpp>
 #include <distrib/checkpoint/stored_tensor.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/slice.hpp>
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -77,6 +79,14 @@ class BundleReader {
   /// `name` is what `prefix()` returns. All pieces must lie inside their files. Opens no file.
   [[nodiscard]] DISTRIB_DECL static auto of_files(std::string name, std::vector<std::string> files,
                                                   std::vector<StoredTensor> tensors) -> BundleReader;
+
+  /// Opens the checkpoint whose index is `index`, and whose data files are elsewhere: `files`, called `names`, one for
+  /// each of `index.shards`. `name` is what `prefix()` returns. `part`: the shard that wrote it, as for `open_part`; then
+  /// the other data files are not used. On failure returns nothing and sets `to`: `corrupt_data` if a data file is
+  /// shorter than the index says, `corrupt_index` if these are not as many files as the index has.
+  [[nodiscard]] DISTRIB_DECL static auto of_ranges(std::string name, BundleIndex index, std::vector<std::string> names,
+                                                   std::vector<RangedBytes> files, std::optional<std::size_t> part,
+                                                   ErrorRef to) -> std::optional<BundleReader>;
 
   /// Returns the prefix, also if `open` was called with the name of a file.
   [[nodiscard]] auto prefix() const noexcept -> const std::string& { return prefix_; }
@@ -231,6 +241,7 @@ class BundleReader {
   }
 
   [[nodiscard]] auto open_data(std::uint64_t shard, Error& error) const -> std::optional<detail::InputFile> {
+    if (!elsewhere_.empty()) return detail::InputFile{elsewhere_[static_cast<std::size_t>(shard)], data_file(shard)};
     return detail::InputFile::open(data_file(shard), checkpoint_errc::missing_data_file, error);
   }
 
@@ -305,6 +316,7 @@ class BundleReader {
 
   std::string prefix_;
   std::vector<std::string> files_;  // empty: the data files of a checkpoint, named after the prefix
+  std::vector<std::shared_ptr<const RangedBytes>> elsewhere_;  // empty: the data files are of this machine
   BundleIndex index_;
   bool is_part_ = false;
 };

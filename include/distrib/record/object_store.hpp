@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ struct ObjectUpload {
   auto operator==(const ObjectUpload&) const -> bool = default;
 };
 
-/// Reads objects. All functions set or clear `error`.
+/// Reads objects. All functions set or clear `error`; an object that does not exist is `failure::not_found`.
 /// - `store.info(key, error)`: what is known about an object;
 /// - `store.get(key, most_bytes, error)`: a whole object, of at most `most_bytes` bytes.
 template <class S>
@@ -40,6 +41,18 @@ concept ObjectReader = requires(S& store, const std::string& key, std::uint64_t 
   { store.info(key, error) } -> std::same_as<ObjectInfo>;
   { store.get(key, most_bytes, error) } -> std::same_as<std::vector<std::byte>>;
 };
+
+/// Reads parts of objects.
+/// - `store.get_range(key, first, to, version, error)` fills `to` with the bytes from `first` on, which must lie inside
+///   the object; another version of the object than `version` is an error, if that is not empty;
+/// - `store.get_end(key, bytes, info, error)`: the last `bytes` bytes, or all if there are fewer; sets `info`.
+template <class S>
+concept ObjectPartReader =
+    ObjectReader<S> && requires(S& store, const std::string& key, std::uint64_t bytes, std::span<std::byte> to,
+                                const std::string& version, ObjectInfo& info, Error& error) {
+      store.get_range(key, bytes, to, version, error);
+      { store.get_end(key, bytes, info, error) } -> std::same_as<std::vector<std::byte>>;
+    };
 
 /// Writes objects, each whole or not at all: after a failure the object may have been written, but never a part of it.
 /// All functions set or clear `error`; those that write return the version that they wrote.

@@ -12,6 +12,7 @@
 #include <distrib/placement/strategy.hpp>
 #include <distrib/ps/job/consistency.hpp>
 #include <distrib/ps/job/row_mean.hpp>
+#include <distrib/record/any_object_store.hpp>
 #include <distrib/sharding/partitioner.hpp>
 #include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/cluster_trainer.hpp>
@@ -71,6 +72,7 @@ struct NoTrainer {
   constexpr auto with_local_mode(const LocalMode&) const -> NoTrainer { return {}; }  // by type: accepts plain braces
   constexpr auto with_cluster_mode(const ClusterMode&) const -> NoTrainer { return {}; }
   constexpr auto with_replicas(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_object_stores(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto build(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto open(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto plan() const -> NoTrainer { return {}; }
@@ -291,7 +293,7 @@ class TrainerBuilder {
   ///
   /// In a cluster each parameter server reads the checkpoint, also later, if the whole job has to go back to step 0: so
   /// it must stay in place. Its absolute path and the names are part of the identity of the job; `allow_missing` is
-  /// not.
+  /// not. It may be a checkpoint in an object store, "s3://bucket/run/model.ckpt-600": see `with_object_stores`.
   [[nodiscard]] auto with_initial_checkpoint(std::string path, InitialCheckpointOptions options = {}) const
       -> TrainerBuilder {
     return with(&TrainingOptions::initial_checkpoint, std::move(path))
@@ -380,6 +382,14 @@ class TrainerBuilder {
   /// `train_errc::no_replicas`. A job in one process ignores this setting. Default: 1.
   [[nodiscard]] auto with_replicas(std::uint32_t replicas) const -> TrainerBuilder {
     return with(&TrainingOptions::replicas, replicas);
+  }
+
+  /// Sets what opens directories in object stores: `s3_stores()` of `remote.hpp`, component distrib::http. Then
+  /// `SaveCheckpoint::directory` of a job in a cluster may be a URL, "s3://bucket/run": parameter servers keep their cuts
+  /// there, and no disk is shared. All tasks need it. Not possible for a job in one process and with replicas. Without
+  /// it a URL is refused at the start: `ps_errc::no_object_store`.
+  [[nodiscard]] auto with_object_stores(OpenObjectStore open) const -> TrainerBuilder {
+    return with(&TrainingOptions::object_stores, std::move(open));
   }
 
   /// Returns a trainer that does everything on the thread that calls `run()`. Asks the model for its variables. Throws

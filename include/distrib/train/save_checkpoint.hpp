@@ -15,7 +15,9 @@ inline namespace v0 {
 /// a time may use it: another job ends at its start with `ps_errc::directory_in_use`.
 struct SaveCheckpoint {
   using Setting = SaveCheckpoint;
-  std::string directory;  ///< Directory of the checkpoints.
+  /// Directory of the checkpoints: a path; or in a cluster a URL, "s3://bucket/run", see
+  /// `TrainerBuilder::with_object_stores`.
+  std::string directory;
   /// A checkpoint is saved at each multiple of this number of steps (asynchronous: or soon after), and at the end. 0:
   /// only at the end. In a cluster checkpoints are left out when steps are faster than the disk, because each shard
   /// writes one cut at a time, and next the newest cut that is due. The checkpoint of the last step is never left out.

@@ -14,6 +14,7 @@
 #include <distrib/placement/strategy.hpp>
 #include <distrib/ps/job/consistency.hpp>
 #include <distrib/ps/job/row_mean.hpp>
+#include <distrib/record/any_object_store.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/sharding/partitioner.hpp>
 #include <distrib/train/cluster_mode.hpp>
@@ -85,6 +86,7 @@ struct TrainingOptions {
   std::string initial_checkpoint;
   InitialCheckpointOptions initial_checkpoint_options;
   std::uint32_t replicas = 1;
+  OpenObjectStore object_stores;  ///< Opens directories that are URLs; empty: none can be.
 
   // Defined in the .ipp, because each copy of the code would take a kilobyte.
   TrainingOptions() = default;

@@ -84,13 +84,17 @@ class TrainingPlan {
   [[nodiscard]] DISTRIB_DECL auto local_job(const OpenModel& model, Step done = 0) const -> PlannedJob;
 
   /// Returns the job on `tasks` parameter servers and `ranks` workers. Each worker keeps at most `replay_budget_bytes`
-  /// of its contributions until a cut contains them. Throws as `local_job` does.
+  /// of its contributions until a cut contains them. Throws as `local_job` and `check_directory` do.
   [[nodiscard]] DISTRIB_DECL auto cluster_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
                                               std::size_t replay_budget_bytes) const -> PlannedJob;
 
   /// Returns where the shards of a cluster keep their cuts, which cuts are checkpoints of the user, and what is exported.
   /// Without `SaveCheckpoint` the directory is empty: cuts are only in memory.
   [[nodiscard]] DISTRIB_DECL auto cut_settings() const -> CutSettings;
+
+  /// Throws `ps_errc::no_object_store` if `SaveCheckpoint::directory` is a URL and the recipe has no
+  /// `with_object_stores`, what that reports, or `train_errc::only_in_a_cluster` if the job has replicas.
+  DISTRIB_DECL void check_directory() const;
 
   /// True if the model is measured with the moving averages of the values.
   [[nodiscard]] auto measures_averages() const noexcept -> bool { return settings_.evaluate_averages; }

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -186,9 +187,9 @@ TEST_CASE("A shard that was followed tells nothing, and ends") {
   CHECK(second.open().cuts.empty());
   CHECK(second.core.claim() == ObjectClaim{2, 6});
   CHECK(count_of(objects, object_names.claims(0)) == 1);
-  CHECK(first.save(5).failure.code == ps_errc::directory_in_use);
+  CHECK(first.save(5).failure.code == ps_errc::shard_taken_over);
   CHECK(first.durable.empty());
-  CHECK(first.run([&] { first.core.look(first); }).failure.code == ps_errc::directory_in_use);
+  CHECK(first.run([&] { first.core.look(first); }).failure.code == ps_errc::shard_taken_over);
   CHECK_FALSE(second.run([&] { second.core.look(second); }).failure);
   CHECK(second.requests == Requests{"list claims"});
 }
@@ -274,6 +275,72 @@ TEST_CASE("A start that finds cuts of another number of shards only is refused")
   objects[object_names.cut({5, 0, 3, {1, 1}, 1})] = object_parts::object(0, 3, 1, 5);
   OfShard talk{objects, 0, 5};
   CHECK(talk.open().failure.code == ps_errc::job_mismatch);
+}
+
+TEST_CASE("A start finds the checkpoints of another number of shards, and makes the newest that lacks its index") {
+  StoredObjects objects;
+  for (std::uint32_t shard = 0; shard < 3; ++shard)
+    for (const Step step : std::vector<Step>{5, 7})
+      objects[object_names.cut({step, shard, 3, {1, shard}, 1})] =
+          object_parts::object(shard, 3, 1, static_cast<std::int64_t>(step));
+  objects[object_names.cut({9, 0, 3, {1, 0}, 2})] = object_parts::object(0, 3, 1, 9);
+  OfShard talk{objects, 0, 5};
+  auto done = talk.open();
+  REQUIRE(done.checkpoints.size() == 1);
+  CHECK(done.checkpoints.front().step == 7);
+  CHECK(count_of(objects, object_names.checkpoints()) == 1);
+  talk.save(9);
+  OfShard again{objects, 0, 6};
+  done = again.open();
+  CHECK(done.checkpoints.size() == 1);
+  CHECK(done.cuts.size() == 1);
+  CHECK(count_of(objects, object_names.cuts()) == 8);  // what has no checkpoint goes when a newer one is there
+  OfShard other{objects, 1, 7};
+  other.open();
+  for (const Step step : std::vector<Step>{10, 20}) {
+    again.save(step);
+    other.save(step);
+  }
+  again.save(25);
+  other.save(25);
+  CHECK(count_of(objects, object_names.checkpoints()) == 2);
+  for (const auto& [key, bytes] : objects) CHECK(key.find("of-00003") == std::string::npos);
+}
+
+TEST_CASE("A cut of other parts of the variables is passed over, and its checkpoint is found") {
+  StoredObjects objects;
+  OfShard zero{objects, 0, 5}, one{objects, 1, 6};
+  zero.open();
+  one.open();
+  zero.save(10);
+  one.save(10);
+  ObjectCutsCore core{options_of(0, 7), [](Step, ByteView, Error&) -> std::optional<Lineage> { return std::nullopt; }};
+  Talk talk{objects, options_of(0, 7)};
+  std::optional<ObjectAction> next;
+  std::optional<ObjectCutsDone> done;
+  const auto out = [&](auto action) {
+    if constexpr (std::is_same_v<decltype(action), ObjectAction>) next = std::move(action);
+    if constexpr (std::is_same_v<decltype(action), ObjectCutsDone>) done = std::move(action);
+  };
+  core.open(out);
+  while (next) core.answered(talk.perform(*std::exchange(next, std::nullopt)), out);
+  REQUIRE(done);
+  CHECK_FALSE(done->failure);
+  CHECK(done->cuts.empty());
+  REQUIRE(done->checkpoints.size() == 1);
+  CHECK(done->checkpoints.front().step == 10);
+}
+
+TEST_CASE("A cut whose write finds no bucket is not durable") {
+  StoredObjects objects;
+  OfShard talk{objects, 0, 5};
+  talk.open();
+  talk.change = [](const ObjectAction& action, ObjectAnswer& answer) {
+    if (action.kind == ObjectKind::put)
+      answer.error = {std::make_error_code(std::errc::no_such_file_or_directory), "bucket"};
+  };
+  CHECK(talk.save(5).failure.where == "bucket");
+  CHECK(talk.durable.empty());
 }
 
 TEST_CASE("A start aborts uploads of smaller claims of its shard only") {
@@ -437,7 +504,7 @@ TEST_CASE("A job that is not replayable removes what a Restore went back behind,
   CHECK(talk.requests == Requests{"list claims", "remove cuts"});
   OfShard second{objects, 0, 6};
   second.open();
-  CHECK(talk.drop(1, true).failure.code == ps_errc::directory_in_use);
+  CHECK(talk.drop(1, true).failure.code == ps_errc::shard_taken_over);
   CHECK(count_of(objects, object_names.cuts()) == 1);
 }
 

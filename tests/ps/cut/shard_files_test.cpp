@@ -38,13 +38,13 @@ struct FilesBench {
   // --- the shell and the service ---
 
   void operator()(const CutWork& work) {
-    static const char* const kinds[] = {"open", "start", "load", "send", "save", "drop", "finish"};
+    static const char* const kinds[] = {"open", "start", "load", "send", "save", "drop", "finish", "look"};
     std::string text = std::string{"work: "} + kinds[static_cast<int>(work.kind)];
     if (work.owner)
       text += " replica " + std::to_string(work.owner->replica) + " in " + work.owner->settings.directory + " of " +
               std::to_string(work.owner->job.total_steps) + " steps, " + std::to_string(work.owner->updaters.size()) +
               " updaters";
-    if (work.kind != Kind::open && work.kind != Kind::finish)
+    if (work.kind != Kind::open && work.kind != Kind::finish && work.kind != Kind::look)
       text += work.is_initial ? " initial" : " " + std::to_string(work.step);
     if (work.kind == Kind::save) text += story::text(work.save.cut.values);
     if (work.unneeded) text += " unneeded";
@@ -204,6 +204,18 @@ TEST_CASE("ShardFiles: a shard that has only damaged cuts does not start from it
       {"one cut was repaired", bench.found({2}, {damaged("4")}), {"work: start 2"}},
       {"it is damaged again", bench.failed(Kind::start, checkpoint_errc::corrupt_data, 2), {"not opened: a file"}},
   });
+}
+
+TEST_CASE("ShardFiles: a shard that another process has taken over ends its task, whatever it did", "[ps]") {
+  FilesBench bench;
+  bench.tell({
+      {"it stands still", [&bench] { bench.files.look(bench); }, {"work: look"}},
+      {"it still has the shard", bench.performed({.kind = Kind::look}), {}},
+      {"the store is away", bench.failed(Kind::look, checkpoint_errc::cannot_read), {}},
+      {"the job is done, and it was followed", bench.failed(Kind::finish, ps_errc::shard_taken_over), {}},
+  });
+  for (const Kind kind : {Kind::open, Kind::start, Kind::load, Kind::save, Kind::drop, Kind::look})
+    bench.tell({{"it was followed", bench.failed(kind, ps_errc::shard_taken_over, 3), {"end 1: a file"}}});
 }
 
 TEST_CASE("ShardFiles: an error that prevents opening the cuts is reported to the workers", "[ps]") {

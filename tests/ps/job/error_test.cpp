@@ -42,6 +42,8 @@ TEST_CASE("ps_errc: texts and conditions", "[ps]") {
       {ps_errc::old_version, 32, failure::unsupported, "start all tasks with one version"},
       {ps_errc::not_in_checkpoint, 33, failure::not_found, "map its names, or set allow_missing"},
       {ps_errc::shard_too_large, 34, failure::exhausted, "use more servers or shards, and cut large variables"},
+      {ps_errc::shard_taken_over, 37, failure::mismatch, "another process of this task has taken over its cuts"},
+      {ps_errc::no_object_store, 38, failure::unsupported, "link distrib::http"},
   };
   for (const Row& row : rows) {
     const std::error_code code = row.value;

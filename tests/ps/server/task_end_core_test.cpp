@@ -72,6 +72,18 @@ TEST_CASE("TaskEndCore: a task is done when all its shards are done, and ends wh
   CHECK_FALSE(bench.core.why());
 }
 
+TEST_CASE("TaskEndCore: a shard that was taken over ends the task at once, with code 1", "[ps]") {
+  EndBench bench;
+  bench.tell({
+      {"a job arrives", bench.counts(0, {2, 0, 2, 2}), {}},
+      {"a shard was taken over", bench.ends(0, {2, 0, 2, 2}, 1, ps_errc::shard_taken_over), {"files: not done"}},
+      {"the other one, too", bench.ends(0, {2, 0, 2, 2}, 1, ps_errc::shard_taken_over), {}},
+      {"the work with files is done", [&] { bench.core.files_done(bench); }, {"hang up in 2000"}},
+      {"the time is over", [&] { bench.core.hung_up(bench); }, {"over 1"}},
+  });
+  CHECK(bench.core.why().code == ps_errc::shard_taken_over);
+}
+
 TEST_CASE("TaskEndCore: it does not wait for a connection whose client reads nothing", "[ps]") {
   EndBench bench;
   bench.tell({

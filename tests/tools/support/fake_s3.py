@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A bucket in memory behind HTTP, with the bucket in the path, for tests of the command. It verifies no signature; prints
-its URL. usage: fake_s3.py [ignores-conditions] [denies-delete]"""
+its URL. SIGUSR1: it is away, and answers 503; SIGUSR2: it is back. usage: fake_s3.py [ignores-conditions] [denies-delete]"""
 import hashlib
 import http.server
 import re
+import signal
 import sys
 import threading
 import urllib.parse
 
 objects, uploads, lock = {}, {}, threading.Lock()
+away = threading.Event()
+signal.signal(signal.SIGUSR1, lambda *_: away.set())
+signal.signal(signal.SIGUSR2, lambda *_: away.clear())
 ignores_conditions, denies_delete = "ignores-conditions" in sys.argv, "denies-delete" in sys.argv
 
 
@@ -35,6 +39,8 @@ class Bucket(http.server.BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         asked = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
         bucket, _, key = urllib.parse.unquote(path[1:]).partition("/")
+        if away.is_set():
+            return self.refuse(503, "ServiceUnavailable")
         if "Authorization" not in self.headers:
             return self.refuse(403, "AccessDenied")
         if bucket != "bucket":

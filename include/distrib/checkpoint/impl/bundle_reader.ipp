@@ -111,6 +111,21 @@ DISTRIB_DECL auto BundleReader::of_files(std::string name, std::vector<std::stri
   return reader;
 }
 
+DISTRIB_DECL auto BundleReader::of_ranges(std::string name, BundleIndex index, std::vector<std::string> names,
+                                          std::vector<RangedBytes> files, std::optional<std::size_t> part, ErrorRef to)
+    -> std::optional<BundleReader> {
+  detail::ErrorOut error{to};
+  BundleReader reader{std::move(name)};
+  reader.index_ = std::move(index);
+  reader.is_part_ = part.has_value();
+  reader.files_ = std::move(names);
+  for (RangedBytes& file : files) reader.elsewhere_.push_back(std::make_shared<const RangedBytes>(std::move(file)));
+  if (files.size() != reader.index_.shards || reader.files_.size() != files.size() || files.empty())
+    error = {checkpoint_errc::corrupt_index, reader.prefix_ + ": another number of data files"};
+  if (!error) reader.check_sizes(part.value_or(0), part ? *part + 1 : files.size(), error);
+  return error ? std::nullopt : std::optional{std::move(reader)};
+}
+
 DISTRIB_DECL void BundleReader::add_name(std::string_view name, std::string other) {
   const StoredTensor* tensor = find(name);
   if (tensor == nullptr || find(other) != nullptr) return;

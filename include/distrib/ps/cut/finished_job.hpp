@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/decl.hpp>
+#include <distrib/record/any_object_store.hpp>
 
 #include <string>
 
@@ -12,7 +13,11 @@ inline namespace v0 {
 /// step of the job that saved it. Otherwise returns an empty text, also if there is no checkpoint of a job. Checkpoints
 /// without a job, such as another program's export that the state file names, are skipped. Reads only description and
 /// step, not the values.
-[[nodiscard]] DISTRIB_DECL auto finished_checkpoint(const std::string& directory) -> std::string;
+///
+/// `directory` may be a URL that `open` opens: then the newest whole checkpoint there counts. What cannot be read counts
+/// as not there.
+[[nodiscard]] DISTRIB_DECL auto finished_checkpoint(const std::string& directory, const OpenObjectStore& open = {})
+    -> std::string;
 
 }  // namespace v0
 }  // namespace distrib

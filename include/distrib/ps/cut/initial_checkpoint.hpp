@@ -4,6 +4,7 @@
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/ps/job/job.hpp>
+#include <distrib/record/any_object_store.hpp>
 
 #include <optional>
 #include <string>
@@ -34,7 +35,9 @@ class InitialCheckpoint {
   ///
   /// Errors: throws `std::system_error`: as `open_tensor_file`; `ps_errc::not_in_checkpoint`, naming each missing
   /// variable and table and the nearest names that exist; `checkpoint_errc::mismatch` if only types or shapes differ.
-  [[nodiscard]] DISTRIB_DECL static auto of(const Job& job) -> std::optional<InitialCheckpoint>;
+  /// `open`: for a URL, see `open_checkpoint`; its tensors are then read over the network when they are asked for.
+  [[nodiscard]] DISTRIB_DECL static auto of(const Job& job, const OpenObjectStore& open = {})
+      -> std::optional<InitialCheckpoint>;
 
   /// Returns a reader that has only what the job starts with, under the job's names.
   [[nodiscard]] auto reader() const noexcept -> const BundleReader& { return reader_; }

@@ -47,6 +47,9 @@ struct ObjectCutsDone {
   Error failure = {};  ///< Why it could not be done; no error: it is done.
   std::vector<DurableCut> cuts = {};  ///< For open: the good cuts, steps ascending.
   std::vector<Error> refused = {};  ///< For open: why others cannot be used.
+  /// For open: whole checkpoints that another number of shards, or shards with other parts of the variables, wrote, of
+  /// steps without a good cut of this shard. Steps ascending. They may be read, by their indexes.
+  std::vector<CheckpointKey> checkpoints = {};
   std::vector<std::byte> object = {};  ///< For read.
 };
 
@@ -88,7 +91,7 @@ struct CheckpointsToGo {
 /// - Each object is written once, under a name of its own. A cut is one object.
 /// - A process begins with a claim, larger than all claims it finds. It reads cuts after that only.
 /// - A cut is durable (`CutDurable`) when a list of the claims, made after the cut was written, shows no larger claim.
-///   Otherwise the process has been followed, and must end: `ps_errc::directory_in_use`.
+///   Otherwise the process has been followed, and must end: `ps_errc::shard_taken_over`.
 /// - The index that names a cut of each shard is the checkpoint. A process that finds all cuts of a wanted step writes
 ///   it. The last step is durable after its index only.
 /// - What is removed is justified by newer cuts that are durable.
@@ -100,13 +103,16 @@ struct CheckpointsToGo {
 /// An answer that is lost makes it ask again for the same; when to give up is up to the shell, which then answers with
 /// an error. After a failed `open` only `open` may be called.
 ///
-/// Cuts of another number of shards are not read yet: `open` fails with `ps_errc::job_mismatch` if there are only such.
+/// What another number of shards has saved is used by its checkpoints: `ObjectCutsDone::checkpoints`. If the newest step
+/// that all of them have saved lacks its index, `open` makes it. It fails with `ps_errc::job_mismatch` if there are only
+/// cuts of another number of shards, and no whole checkpoint.
 ///
 /// Threads: one at a time.
 class ObjectCutsCore {
  public:
-  /// Reads the object of a cut: returns its lineage. `failure::corrupt` passes over the cut; another error ends `open`.
-  using Check = std::function<Lineage(Step step, ByteView object, Error& error)>;
+  /// Reads the object of a cut: returns its lineage; nothing without an error: it is of other parts of the variables.
+  /// `failure::corrupt` passes over the cut; another error ends `open`.
+  using Check = std::function<std::optional<Lineage>(Step step, ByteView object, Error& error)>;
 
   ObjectCutsCore(ObjectCutsOptions options, Check check)
       : options_{std::move(options)}, check_{std::move(check)}, names_{options_.settings.directory} {}
@@ -189,14 +195,18 @@ class ObjectCutsCore {
   DISTRIB_DECL auto check_claim() -> Steps<bool>;
   DISTRIB_DECL auto read_bases() -> Steps<detail::CutBases>;
   /// Chooses and reads what the shard begins with. Returns false if there are only cuts that cannot be used.
-  DISTRIB_DECL auto choose_start(std::vector<CutKey> found) -> Steps<bool>;
+  DISTRIB_DECL auto choose_start(std::vector<CutKey> all) -> Steps<bool>;
+  /// Finds the checkpoints of steps that `cuts_` does not have. `others`: only those of another number of shards.
+  DISTRIB_DECL auto find_checkpoints(std::vector<CutKey> all, bool others) -> Steps<bool>;
+  /// Writes what the process begins with. Asynchronous jobs only.
+  DISTRIB_DECL auto write_base(std::string key) -> Steps<bool>;
   /// Removes what processes with smaller claims have left.
   DISTRIB_DECL auto clear_claims(std::vector<ObjectClaim> claims) -> Steps<bool>;
   DISTRIB_DECL auto abort_uploads() -> Steps<bool>;
 
-  /// Makes the checkpoint of `step` if the cuts of all shards are there; then lets older ones go. Returns why it
+  /// Makes the checkpoint of `step` if the cuts of all `shards` shards are there; then lets older ones go. Returns why it
   /// cannot.
-  DISTRIB_DECL auto merge(Step step) -> Steps<Error>;
+  DISTRIB_DECL auto merge(Step step, std::uint32_t shards) -> Steps<Error>;
   DISTRIB_DECL auto read_table(CutKey key, CheckpointCut& cut, Error& error) -> Steps<std::optional<BundleIndex>>;
   /// Removes checkpoints beyond `max_to_keep`, and indexes that name what is gone.
   DISTRIB_DECL auto settle() -> Steps<bool>;
@@ -207,6 +217,10 @@ class ObjectCutsCore {
 
   [[nodiscard]] auto is_wanted(Step step) const -> bool { return options_.settings.is_users(step, options_.last_step); }
   [[nodiscard]] DISTRIB_DECL auto may_go(const CutKey& key, bool last) const -> bool;
+  /// True if a cut of another number of shards is one that this shard removes.
+  [[nodiscard]] auto sweeps_for_others(const CutKey& key) const -> bool {
+    return key.shards != options_.shards && key.shard % options_.shards == options_.shard;
+  }
   [[nodiscard]] DISTRIB_DECL auto has_last_checkpoint() const -> bool;
   [[nodiscard]] DISTRIB_DECL static auto is_whole(const Index& index, const std::set<CutKey>& there) -> bool;
 
@@ -218,6 +232,7 @@ class ObjectCutsCore {
   std::map<Step, CutKey> cuts_;
   std::map<Step, CutKey> behind_;  // behind which a Restore went back; still there
   Step dropped_ = 0;  // up to here the protocol needs no cut
+  std::map<ObjectClaim, CheckpointKey> checkpoint_bases_;  // of processes that began with a checkpoint of other shards
 
   std::map<CheckpointKey, Index> indexes_;  // as they were listed last; what one says never changes
 

@@ -44,6 +44,7 @@ struct CutWork {
     save,  ///< Make `save` durable.
     drop,  ///< Remove the cut of `step`: see `CutStore::drop`.
     finish,  ///< The job is done: remove the cuts that the user does not want.
+    look,  ///< Has another process taken over the shard? Only in an object store.
   };
   Kind kind{};
   Step step = 0;  ///< The step of the cut; not for open and finish.
@@ -92,7 +93,8 @@ class ShardFiles {
     out(std::move(work));
   }
 
-  /// Saves a cut. `ShardService::cut_saved` or `save_failed` follows.
+  /// Saves a cut. `ShardService::cut_saved` or `save_failed` follows; or `EndTask`, as after any other work, if another
+  /// process has taken over the shard: `ps_errc::shard_taken_over`.
   void save(SaveCut action, auto& out) {
     CutWork work{CutWork::Kind::save, action.cut.step};
     work.save = std::move(action);
@@ -114,6 +116,10 @@ class ShardFiles {
   /// Removes the cuts that the user does not want: the job is done, and so is the task. Nothing follows.
   void finish(auto& out) { out(CutWork{CutWork::Kind::finish}); }
 
+  /// Looks whether another process has taken over the shard, as one may in an object store. `EndTask` follows if so,
+  /// otherwise nothing.
+  void look(auto& out) { out(CutWork{CutWork::Kind::look}); }
+
   // --- the results of this work ---
 
   /// Passes the state that `StateFetchCore` has fetched to the service. Empty: there is none.
@@ -126,6 +132,9 @@ class ShardFiles {
 
   /// Takes a piece of work that was performed, and passes its result to the service or continues with the next piece.
   void performed(CutWork work, auto& service, Instant now, auto& out) {
+    // Nothing may be told any more. Workers will reach the other process.
+    if (work.failure.code == ps_errc::shard_taken_over && work.kind != CutWork::Kind::finish)
+      return out(EndTask{exit_code::again, work.failure});
     switch (work.kind) {
       case CutWork::Kind::open: return found(std::move(work), service, now, out);
       case CutWork::Kind::start: return started(work, service, now, out);
@@ -133,7 +142,8 @@ class ShardFiles {
       case CutWork::Kind::send: return service.state_read(work.peer, work.failure ? nullptr : &work.cut);
       case CutWork::Kind::save: return saved(std::move(work), service, now, out);
       case CutWork::Kind::drop:
-      case CutWork::Kind::finish: return;  // what could not be removed is found again by the next start
+      case CutWork::Kind::finish:  // what could not be removed is found again by the next start
+      case CutWork::Kind::look: return;
     }
   }
 

@@ -15,5 +15,7 @@
 #include <distrib/ps/cut/impl/finished_job.ipp>
 #include <distrib/ps/cut/impl/initial_checkpoint.ipp>
 #include <distrib/ps/cut/impl/initial_cut.ipp>
+#include <distrib/ps/cut/impl/object_checkpoints.ipp>
+#include <distrib/ps/cut/impl/object_cuts.ipp>
 #include <distrib/ps/cut/impl/object_cuts_core.ipp>
 #include <distrib/ps/cut/impl/table_tensors.ipp>

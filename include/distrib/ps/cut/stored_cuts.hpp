@@ -6,10 +6,14 @@
 #include <distrib/ps/cut/detail/posix_files.hpp>
 #include <distrib/ps/cut/initial_checkpoint.hpp>
 #include <distrib/ps/cut/initial_cut.hpp>
+#include <distrib/ps/cut/object_access.hpp>
+#include <distrib/ps/cut/object_cuts.hpp>
 #include <distrib/ps/cut/shard_files.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/cut.hpp>
+#include <distrib/record/any_object_store.hpp>
 
+#include <memory>
 #include <new>
 #include <optional>
 #include <system_error>
@@ -18,7 +22,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Performs the work that `ShardFiles` asks for, with a `CutStore` and `initial_cut`.
+/// Performs the work that `ShardFiles` asks for, with a `CutStore`, or with `ObjectCuts` if the directory is a URL, and
+/// with `initial_cut`.
 ///
 /// Errors: reported in `CutWork::failure`. Throws only what `Perform` throws and is no `std::system_error`.
 ///
@@ -26,7 +31,9 @@ inline namespace v0 {
 template <class Perform = PosixFiles>
 class StoredCuts {
  public:
-  explicit StoredCuts(Perform perform = {}) : perform_{std::move(perform)} {}
+  /// `access`: for directories that are URLs.
+  explicit StoredCuts(Perform perform = {}, ObjectAccess access = {})
+      : perform_{std::move(perform)}, access_{std::move(access)} {}
 
   /// Performs `work` and sets its results, or `failure` if it cannot be done. Must not be called with kinds other than
   /// `open` and `finish` before an `open` has succeeded.
@@ -48,21 +55,36 @@ class StoredCuts {
       case CutWork::Kind::load:
       case CutWork::Kind::send:
         if (work.is_initial) return read_initial(work);
-        work.cut = store_->read(work.step);
+        work.cut = objects_ ? objects_->read(work.step) : store_->read(work.step);
         return;
       case CutWork::Kind::save:
         work.cut = std::move(work.save).finish();
-        store_->save(work.cut);
+        if (objects_) objects_->save(work.cut);
+        else store_->save(work.cut);
         return;
-      case CutWork::Kind::drop: return store_->drop(work.step, work.unneeded);
+      case CutWork::Kind::drop:
+        if (objects_) objects_->drop(work.step, work.unneeded);
+        else store_->drop(work.step, work.unneeded);
+        return;
       case CutWork::Kind::finish:
-        if (store_) store_->finish();
+        if (objects_) objects_->finish();
+        else if (store_) store_->finish();
+        return;
+      case CutWork::Kind::look:
+        if (objects_) objects_->look();
         return;
     }
   }
 
   void open(CutWork& work) {
     owner_ = *work.owner;
+    objects_.reset();
+    if (detail::is_url(owner_.settings.directory)) {
+      auto objects = std::make_unique<ObjectCuts>(owner_, access_);
+      objects->open(work);
+      objects_ = std::move(objects);
+      return;
+    }
     // Cuts in memory replace files: they stay when the shard is opened again, as files would.
     if (!store_ || !owner_.settings.directory.empty())
       store_.emplace(owner_.settings, owner_.job, owner_.replica, owner_.updaters, perform_);
@@ -70,15 +92,17 @@ class StoredCuts {
   }
 
   void read_initial(CutWork& work) const {
-    const auto checkpoint = InitialCheckpoint::of(owner_.job);
+    const auto checkpoint = InitialCheckpoint::of(owner_.job, access_.open);
     if (checkpoint) work.missing = checkpoint->missing();
     work.cut = initial_cut(owner_.job, ShardLayout{owner_.job, owner_.replica % owner_.job.shards()}, owner_.updaters,
                            checkpoint);
   }
 
   Perform perform_;
+  ObjectAccess access_;
   CutOwner owner_;
   std::optional<CutStore<Perform>> store_;
+  std::unique_ptr<ObjectCuts> objects_;  // null: the directory is none of an object store
 };
 
 }  // namespace v0

@@ -13,7 +13,8 @@ inline namespace v0 {
 /// Where the shards of a cluster keep their cuts, which of these are the user's checkpoints, and what they export. Workers send it to the
 /// parameter servers with the job, but it is not part of the job: a second run may have other settings.
 struct CutSettings {
-  /// A path on the machines of the parameter servers. Empty: cuts are only in memory, and lost with the process.
+  /// A path on the machines of the parameter servers, or the URL of a directory in an object store: "s3://bucket/run".
+  /// Empty: cuts are only in memory, and lost with the process.
   std::string directory;
   /// Cuts of steps that are a multiple of this are checkpoints, and so is the last cut. 0: only the last cut.
   std::uint64_t keep_every = 0;

@@ -47,6 +47,8 @@ enum class ps_errc {
   shard_too_large,   ///< The dense values of a shard do not fit into one message. Use more servers, or more shards on each, and cut large variables by a partitioner.
   unlike_arithmetic, ///< Two workers of a synchronous job compute with different libraries, versions or settings, as their models describe them, so the bits would depend on which of them makes a contribution. Start all workers with the same build, on machines of one kind.
   not_replayable,    ///< A worker was lost, and its contributions cannot be made again, because their batches came from the program's own loop. Start all tasks again: they continue from the newest cut that all shards have.
+  shard_taken_over,  ///< Another process of the same task has taken over the cuts of its shards in the object store, so this one may save nothing more. Nothing is lost. Start it again only if the other one is gone: it is named in the newest claim.
+  no_object_store,   ///< The directory is a URL, and this program cannot open URLs, or not this kind. Link the component distrib::http and say `with_object_stores(s3_stores())`, or `ServerOptions::open_store`; or use a path.
 };
 // clang-format on
 
@@ -130,6 +132,10 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::not_replayable), failure::unavailable,
      "contributions of batches of the program's own are lost: start all tasks again, they continue from the newest "
      "cut"},
+    {static_cast<int>(ps_errc::shard_taken_over), failure::mismatch,
+     "another process of this task has taken over its cuts: nothing is lost; end one of the two"},
+    {static_cast<int>(ps_errc::no_object_store), failure::unsupported,
+     "this program cannot keep cuts in an object store: link distrib::http and say with_object_stores(s3_stores())"},
 };
 
 /// Returns the category "distrib.ps".

@@ -5,6 +5,7 @@
 #include <distrib/net/address.hpp>
 #include <distrib/ps/job/phase.hpp>
 #include <distrib/ps/server/shard_options.hpp>
+#include <distrib/record/any_object_store.hpp>
 #include <distrib/rpc/server_options.hpp>
 
 #include <chrono>
@@ -16,9 +17,13 @@ inline namespace v0 {
 
 /// Options of a `Server`.
 struct ServerOptions {
-  /// Where its cuts are; empty: where the job of the workers says. If it is set, a server that is started after the end
-  /// of its job finds the finished job there, and the constructor refuses a second process of the task.
+  /// Where its cuts are: a path, or a URL that `open_store` opens; empty: where the job of the workers says. If it is
+  /// set, a server that is started after the end of its job finds the finished job there, and the constructor refuses a
+  /// second process of the task. Of a URL it does not: there a second process ends when it claims the shards while the
+  /// first one answers, and the first one ends when it does not answer for 5 s and is followed.
   std::string directory;
+  /// Opens directories that are URLs: `s3_stores()` of `remote.hpp`. Empty: the server refuses a URL, also that of a job.
+  OpenObjectStore open_store;
   /// How long to wait for another process of the task, which ends and may still lock the directory.
   std::chrono::milliseconds lock_within{5'000};
   ShardOptions shard;

@@ -16,6 +16,7 @@ struct ShardIdentity {
   /// done.
   bool finished = false;
   std::uint64_t random = 1;  ///< Names an export log, if this shard begins it. Not 0.
+  std::uint64_t nonce = 0;  ///< Of the process, see `ShardStatus::nonce`.
 };
 
 }  // namespace v0

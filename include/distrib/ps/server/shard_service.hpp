@@ -4,6 +4,7 @@
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/ps/cut/object_access.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/export_settings.hpp>
@@ -165,11 +166,11 @@ class ShardService final : private ShardSink {
     if (!is_bad || core_->step() == 0) return end(exit_code::io_error, why);
     core_->cut_refused(*this);
   }
-  /// `ShardShell::save` failed. If the disk is full, the shard tries again after a pause, or ends with code 1 if it was
+  /// `ShardShell::save` failed. If the disk is full, or the object store does not answer, the shard tries again after a pause, or ends with code 1 if it was
   /// asked to stop. After any other failure it ends with code 74.
   void save_failed(const Error& why, Instant now) {
     if (over_) return;
-    const bool no_room = why.code == checkpoint_errc::no_room;
+    const bool no_room = why.code == checkpoint_errc::no_room || may_pass(why.code);
     if (stopping_ || !no_room) return end(no_room ? exit_code::again : exit_code::io_error, why);
     clock_.found_no_room(now);
     core_->no_room(*this);

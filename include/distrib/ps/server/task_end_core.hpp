@@ -85,7 +85,7 @@ class TaskEndCore {
   }
 
   /// A shard is over, see `ShardShell::ended`. The task ends when all its shards are over; when all shards that exist
-  /// are over, if it was asked to stop; and at once if a shard ends with another code than 0 and 1. A shard that no
+  /// are over, if it was asked to stop; and at once if a shard ends with another code than 0 and 1, or was taken over. A shard that no
   /// worker has joined ends the task only if no shard of the task knows a job.
   void ended(std::size_t thread, const ShardTally& tally, int code, const Error& why, auto& out) {
     count(thread, tally);
@@ -96,7 +96,9 @@ class TaskEndCore {
       why_ = why;
     }
     const std::size_t over = sum(&ShardTally::over);
-    const bool saving = code_ == exit_code::again && over < sum(&ShardTally::shards);
+    // There is nothing to save any more.
+    const bool taken_over = why.code == ps_errc::shard_taken_over;
+    const bool saving = code_ == exit_code::again && !taken_over && over < sum(&ShardTally::shards);
     const bool training = code_ == exit_code::done && over < (has_job ? shards_of_job_ : 1);
     if (saving || training || std::exchange(ending_, true)) return;
     out(EndFiles{code_ == exit_code::done});

@@ -114,6 +114,7 @@ struct ShardStatus {
   LatencyHistogram pull_times;
 
   std::optional<ExportedStatus> exported = {};  ///< Empty: the shard exports nothing.
+  std::uint64_t nonce = 0;  ///< Of the process, for what it claims in an object store; 0: it is older, or has none.
 
   std::vector<RankStatus> of_ranks;  ///< Ranks ascending; the first `most_listed`.
   std::vector<VariableStatus> of_variables;  ///< In the order of the shard's block; the first `most_listed`.

@@ -6,6 +6,7 @@
 #error "distrib: <distrib/ps/wire/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif
 
+#include <distrib/ps/wire/impl/ask_shard.ipp>
 #include <distrib/ps/wire/impl/messages.ipp>
 #include <distrib/ps/wire/impl/shard_status.ipp>
 #include <distrib/ps/wire/impl/status_object.ipp>

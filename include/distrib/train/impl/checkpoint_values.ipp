@@ -10,6 +10,7 @@
 #include <distrib/optimizer/any_updater.hpp>
 #include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/optimizer/sgd.hpp>
+#include <distrib/ps/cut/object_checkpoints.hpp>
 #include <distrib/ps/cut/table_tensors.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
@@ -24,6 +25,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -35,7 +37,10 @@ DISTRIB_DECL auto checkpoint_values(const TrainingPlan& plan, const KeyLists& ke
   const RuntimeVariables& all = plan.model().variables();
   const std::vector<VariableInfo>& variables = all.infos();
   RuntimeValues values{all};
-  const BundleReader reader = BundleReader::open(prefix);
+  Error error;
+  const std::optional<BundleReader> opened = open_checkpoint(prefix, plan.options().object_stores, error);
+  throw_if(error);
+  const BundleReader& reader = *opened;
   AnyUpdater updater{Sgd{}};
   if (plan.measures_averages()) updater = averaged(std::move(updater), *plan.options().moving_average);
   for (std::size_t v = 0; v < variables.size(); ++v) {
@@ -57,7 +62,6 @@ DISTRIB_DECL auto checkpoint_values(const TrainingPlan& plan, const KeyLists& ke
   Cut cut;
   cut.values = std::make_shared<AlignedBuffer>(layouts.front().block_bytes());
   for (const TableShare& table : layouts.front().tables()) {
-    Error error;
     cut.tables.push_back(TableTensors{table, updaters.front(), 0, 1}.read(reader, error));
     throw_if(error);
   }

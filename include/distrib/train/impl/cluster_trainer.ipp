@@ -25,6 +25,7 @@ DISTRIB_DECL ClusterTrainer::ClusterTrainer(TrainingPlan plan, IoPool& pool, Clu
   if (flags_.local()) local_.emplace(plan_, &pool_);
   if (flags_.local() || flags_.job_name == "ps") return;
   plan_.check();
+  plan_.check_directory();
   if (plan_.measures_averages() && !plan_.save()) throw_error(train_errc::no_averages, "SaveCheckpoint");
   if (flags_.job_name == "evaluator") evaluator_.emplace(plan_, to_string(flags_.task()));
 }
@@ -36,6 +37,7 @@ DISTRIB_DECL auto ClusterTrainer::serve() -> int {
   const ClusterMode& mode = plan_.options().cluster;
   ServerOptions options;
   options.directory = plan_.cut_settings().directory;
+  options.open_store = plan_.options().object_stores;
   options.shard.lease = mode.lease;
   options.shard.restart_window = mode.restart_window;
   options.metrics = mode.metrics;

@@ -5,7 +5,6 @@
 
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/file_names.hpp>
-#include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
@@ -13,6 +12,7 @@
 #include <distrib/net/instant.hpp>
 #include <distrib/net/signals.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
+#include <distrib/ps/cut/object_checkpoints.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/train/checkpoint_values.hpp>
@@ -55,8 +55,9 @@ DISTRIB_DECL auto Evaluator::run() -> int {
   auto since = std::chrono::steady_clock::now();
   const std::function<void()> look = [&] {
     // First: what is the newest now is measured before it is asked whether that is the last one.
-    const bool is_finished = !finished_checkpoint(directory).empty();
-    const std::string newest = latest_checkpoint(directory).value_or("");
+    const bool is_finished = !finished_checkpoint(directory, plan_.options().object_stores).empty();
+    Error unasked;  // the store is asked again
+    const std::string newest = newest_prefix(directory, plan_.options().object_stores, unasked);
     if (!newest.empty() && newest != seen) {
       measure(*evaluation, seen = newest);
       since = std::chrono::steady_clock::now();

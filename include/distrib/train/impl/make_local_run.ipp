@@ -116,7 +116,7 @@ class LocalRun final : public TrainingRun {
     }
     if (!cuts.empty()) start_.first_step = cuts.front().step;
     if (!cuts.empty() || job_.initial_checkpoint.empty()) return cuts;
-    const auto initial = InitialCheckpoint::of(job_);
+    const auto initial = InitialCheckpoint::of(job_, plan_.options().object_stores);
     for (const ShardLayout& layout : planned_.layouts)
       cuts.push_back(initial_cut(job_, layout, planned_.updaters, initial));
     report_.tell(Event{Event::Kind::restored,

@@ -3,6 +3,7 @@
 
 #include <distrib/train/make_worker_run.hpp>
 
+#include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/cluster/roles.hpp>
 #include <distrib/core/error.hpp>
@@ -13,13 +14,16 @@
 #include <distrib/net/page_server.hpp>
 #include <distrib/net/page_thread.hpp>
 #include <distrib/net/signals.hpp>
+#include <distrib/ps/cut/cut_tensors.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
+#include <distrib/ps/cut/object_checkpoints.hpp>
 #include <distrib/ps/job/client_rules.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/phase.hpp>
 #include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/key_lists.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/shard_store.hpp>
@@ -27,6 +31,7 @@
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/ps/worker/ask_status.hpp>
 #include <distrib/ps/worker/worker_meter.hpp>
+#include <distrib/record/any_object_store.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/train/any_model.hpp>
 #include <distrib/train/checkpoint_store.hpp>
@@ -361,16 +366,38 @@ class WorkerRun final : public TrainingRun {
     try {
       RuntimeValues averages = checkpoint_values(plan_, evaluation_->keys(), prefix);
       return (*evaluation_)(averages);
-    } catch (const std::system_error&) {
-      if (std::filesystem::exists(index_file_name(prefix))) throw;
+    } catch (const std::system_error& error) {
+      const bool is_gone = is_url(prefix) ? error.code() == checkpoint_errc::no_such_checkpoint
+                                          : !std::filesystem::exists(index_file_name(prefix));
+      if (!is_gone) throw;
       return std::nullopt;
     }
   }
 
   // True if there is a checkpoint of the last step.
   [[nodiscard]] auto is_done() const -> bool {
-    const std::string prefix = plan_.save() ? finished_checkpoint(plan_.save()->directory) : std::string{};
+    const std::string prefix = plan_.save() ? finished() : std::string{};
     return !prefix.empty() && checkpoint_step(prefix) == static_cast<std::int64_t>(job_.total_steps);
+  }
+
+  // Returns the prefix of the checkpoint of the last step; empty: there is none.
+  [[nodiscard]] auto finished() const -> std::string {
+    return finished_checkpoint(plan_.save()->directory, plan_.options().object_stores);
+  }
+
+  // Returns the cuts of all shards from the newest checkpoint.
+  [[nodiscard]] auto restored() const -> std::vector<Cut> {
+    const SaveCheckpoint& save = *plan_.save();
+    if (!is_url(save.directory)) return CheckpointStore{save, job_, planned_.updaters}.restore().cuts;
+    Error error;
+    const std::string prefix = newest_prefix(save.directory, plan_.options().object_stores, error);
+    throw_if(error);
+    const auto reader = open_checkpoint(prefix, plan_.options().object_stores, error);
+    throw_if(error);
+    std::vector<Cut> cuts;
+    for (std::uint32_t shard = 0; shard < job_.shards(); ++shard)
+      cuts.push_back(CutTensors{job_, shard, planned_.updaters}.read(*reader));
+    return cuts;
   }
 
   // After a late start there may be no server left, because the other workers have finished the job: then takes the
@@ -380,13 +407,13 @@ class WorkerRun final : public TrainingRun {
     if (!is_done()) return end;
     const std::span<const PullRows> rows = contributor_->requests(rank_, last_ + 1);
     WorkerEnd done;
-    const RestoredCuts restored = CheckpointStore{*plan_.save(), job_, planned_.updaters}.restore();
-    for (std::uint32_t shard = 0; shard < restored.cuts.size(); ++shard) {
+    const std::vector<Cut> cuts = restored();
+    for (std::uint32_t shard = 0; shard < cuts.size(); ++shard) {
       if (job_.tables.empty()) {
-        done.result.push_back(wire_block(planned_.layouts[shard], restored.cuts[shard].values));
+        done.result.push_back(wire_block(planned_.layouts[shard], cuts[shard].values));
       } else {
         ShardStore store{job_, shard, planned_.updaters, std::numeric_limits<std::uint64_t>::max()};
-        store.load(restored.cuts[shard]);
+        store.load(cuts[shard]);
         done.result.push_back(store.values(rows[shard]));
       }
     }
@@ -396,7 +423,7 @@ class WorkerRun final : public TrainingRun {
 
   // Reports the end of a job that is done, at the chief. `blocks`: the final values.
   void finish(const std::vector<SharedBuffer>& blocks) {
-    if (plan_.save()) report_.has_checkpoint(finished_checkpoint(plan_.save()->directory));
+    if (plan_.save()) report_.has_checkpoint(finished());
     RuntimeValues whole{plan_.model().variables()};
     assemble(planned_.layouts, blocks, whole);
     contributor_->take_others(rank_, last_ + 1, blocks, whole);

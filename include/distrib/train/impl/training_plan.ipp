@@ -6,15 +6,18 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
 #include <distrib/core/nearest_names.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variable_info.hpp>
 #include <distrib/optimizer/any_updater.hpp>
 #include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/optimizer/updater_list.hpp>
+#include <distrib/ps/cut/object_checkpoints.hpp>
 #include <distrib/ps/job/cut_interval.hpp>
 #include <distrib/ps/job/export_settings.hpp>
 #include <distrib/ps/job/parse_job.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
+#include <distrib/record/any_object_store.hpp>
 #include <distrib/train/error.hpp>
 
 #include <algorithm>
@@ -36,7 +39,8 @@ DISTRIB_DECL auto told_initial_name(const InitialName& entry) -> std::string {
 DISTRIB_DECL TrainingPlan::TrainingPlan(TrainingOptions options, std::shared_ptr<const AnyModel> model, HookSet hooks,
                                         HookSettings settings)
     : options_{std::move(options)}, model_{std::move(model)}, hooks_{std::move(hooks)}, settings_{std::move(settings)} {
-  options_.initial_checkpoint = detail::absolute_path(options_.initial_checkpoint);
+  if (!detail::is_url(options_.initial_checkpoint))
+    options_.initial_checkpoint = detail::absolute_path(options_.initial_checkpoint);
   check_forms();
 }
 
@@ -67,6 +71,8 @@ DISTRIB_DECL auto TrainingPlan::updater_finder() const -> UpdaterFinder {
 }
 
 DISTRIB_DECL auto TrainingPlan::local_job(const OpenModel& model, Step done) const -> PlannedJob {
+  if (save() && detail::is_url(save()->directory))
+    throw_error(train_errc::only_in_a_cluster, "SaveCheckpoint: " + detail::shown_url(save()->directory));
   if (wait().wait_until_step != 0) throw_error(train_errc::cannot_wait, "GlobalStepWaiter");
   if (exports()) throw_error(train_errc::cannot_export, "a job in one process");
   PlannedJob planned = make_job(model, 1, options_.local.workers, 1, done);
@@ -81,6 +87,7 @@ DISTRIB_DECL auto TrainingPlan::cluster_job(const OpenModel& model, std::uint32_
   if (settings_.asks_for_checkpoints) throw_error(train_errc::only_in_one_process, "a hook with wants_checkpoint()");
   if (wait().wait_until_step != 0 && options_.consistency.mode() != "async")
     throw_error(train_errc::cannot_wait, "GlobalStepWaiter");
+  check_directory();
   PlannedJob planned = make_job(model, tasks, ranks, options_.replicas, 0);
   if (exports()) check_exports(planned.job);
   planned.job.cut_interval = cut_interval(planned.job, every_steps(), replay_budget_bytes);
@@ -89,10 +96,12 @@ DISTRIB_DECL auto TrainingPlan::cluster_job(const OpenModel& model, std::uint32_
 
 DISTRIB_DECL auto TrainingPlan::cut_settings() const -> CutSettings {
   CutSettings cuts;
-  if (save())
-    cuts = {.directory = detail::absolute_path(save()->directory),
+  if (save()) {
+    const std::string& directory = save()->directory;
+    cuts = {.directory = detail::is_url(directory) ? directory : detail::absolute_path(directory),
             .keep_every = save()->every_steps,
             .retention = save()->retention()};
+  }
   if (exports())
     cuts.exports = {.directory = detail::absolute_path(exports()->to),
                     .every_steps = exports()->every.steps,
@@ -108,6 +117,16 @@ DISTRIB_DECL void TrainingPlan::check_exports(const Job& job) const {
   for (const TableInfo& table : job.tables)
     if (table.kept_as == FloatFormat::float16)
       throw_error(train_errc::cannot_export, "table " + table.name + ", which is kept as float16");
+}
+
+DISTRIB_DECL void TrainingPlan::check_directory() const {
+  if (!save() || !detail::is_url(save()->directory)) return;
+  if (options_.replicas > 1)
+    throw_error(train_errc::only_in_a_cluster,
+                "SaveCheckpoint: " + detail::shown_url(save()->directory) + ", with_replicas(2)");
+  Error error;
+  static_cast<void>(open_directory(save()->directory, options_.object_stores, error));
+  throw_if(error);
 }
 
 // Checks the names for the initial checkpoint, as far as that is possible without the model. Sorts them, because they

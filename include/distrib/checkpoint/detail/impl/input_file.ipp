@@ -35,6 +35,16 @@ DISTRIB_DECL auto InputFile::open(const std::string& path, checkpoint_errc missi
 }
 
 DISTRIB_DECL auto InputFile::read(std::uint64_t offset, std::span<std::byte> to, Error& error) const -> bool {
+  if (elsewhere_ != nullptr) {
+    if (offset > size_ || to.size() > size_ - offset) {
+      error = {checkpoint_errc::corrupt_data, path_ + " ends at " + std::to_string(size_)};
+      return false;
+    }
+    Error failure;
+    if (!to.empty()) elsewhere_->read(offset, to, failure);
+    if (failure) error = std::move(failure);
+    return !failure;
+  }
   while (!to.empty()) {
     const ::ssize_t got = ::pread(file_.get(), to.data(), to.size(), static_cast<::off_t>(offset));
     if (got < 0 && errno == EINTR) continue;

@@ -13,6 +13,7 @@
 #include <distrib/core/slice.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variable_info.hpp>
+#include <distrib/ps/cut/object_checkpoints.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/initial_name.hpp>
 
@@ -339,11 +340,21 @@ DISTRIB_DECL auto InitialSearch::nearest(const Lack& lack) const -> std::string 
   return text + (are_parts ? ": separate tensors, which the name " + whole + "/part_* joins)" : ")");
 }
 
+// Opens what the values are read from: a file of any format, or a checkpoint in an object store.
+DISTRIB_DECL auto open_initial(const std::string& name, const OpenObjectStore& open) -> BundleReader {
+  if (!is_url(name)) return open_tensor_file(name).reader;
+  Error error;
+  std::optional<BundleReader> reader = open_checkpoint(name, open, error);
+  throw_if(error);
+  return *std::move(reader);
+}
+
 }  // namespace detail
 
-DISTRIB_DECL auto InitialCheckpoint::of(const Job& job) -> std::optional<InitialCheckpoint> {
+DISTRIB_DECL auto InitialCheckpoint::of(const Job& job, const OpenObjectStore& open)
+    -> std::optional<InitialCheckpoint> {
   if (job.initial_checkpoint.empty()) return std::nullopt;
-  BundleReader reader = open_tensor_file(job.initial_checkpoint).reader;
+  BundleReader reader = detail::open_initial(job.initial_checkpoint, open);
   detail::InitialSearch search{job, reader};
   for (const VariableInfo& variable : job.variables) search.take(variable);
   for (const TableInfo& table : job.tables) search.take(table);

@@ -4,6 +4,7 @@
 #include <distrib/ps/cut/object_cuts_core.hpp>
 
 #include <distrib/checkpoint/error.hpp>
+#include <distrib/ps/cut/cut_tensors.hpp>
 #include <distrib/ps/job/error.hpp>
 
 #include <algorithm>
@@ -90,23 +91,16 @@ DISTRIB_DECL auto ObjectCutsCore::open_steps() -> Steps<bool> {
   dropped_ = 0;
   std::vector<ObjectClaim> claims = co_await make_claim();
   std::vector<CutKey> all = co_await list_cuts(names_.cuts());
-  std::vector<CutKey> own;
   std::set<Step> wanted;
-  for (const CutKey& key : all) {
-    if (key.shards != options_.shards) continue;
-    if (key.shard == options_.shard) own.push_back(key);
-    if (is_wanted(key.step)) wanted.insert(key.step);
-  }
-  if (own.empty() &&
-      std::any_of(all.begin(), all.end(), [this](const CutKey& k) { return k.shards != options_.shards; }))
-    throw_error(ps_errc::job_mismatch, names_.cuts() + ": cuts of another number of shards");
-  if (!co_await choose_start(std::move(own))) co_return false;
+  for (const CutKey& key : all)
+    if (key.shards == options_.shards && is_wanted(key.step)) wanted.insert(key.step);
+  if (!co_await choose_start(std::move(all))) co_return false;
 
   // The process that wrote the last cut of a step may have died before it made the index.
   for (auto step = std::next(wanted.begin(),
                              static_cast<std::ptrdiff_t>(wanted.size() - std::min<std::size_t>(2, wanted.size())));
        step != wanted.end(); ++step) {
-    Error error = co_await merge(*step);
+    Error error = co_await merge(*step, options_.shards);
     if (error) done_.refused.push_back(std::move(error));
   }
   co_await abort_uploads();
@@ -128,13 +122,14 @@ DISTRIB_DECL auto ObjectCutsCore::read_steps(Step step) -> Steps<bool> {
 DISTRIB_DECL auto ObjectCutsCore::save_steps(Step step, ObjectBytes object) -> Steps<bool> {
   const CutKey key{step, options_.shard, options_.shards, claim_, ++number_};
   ObjectAction write = ObjectAction::put(names_.cut(key), std::move(object));
-  co_await ask(std::move(write));
+  const ObjectAnswer answer = co_await ask(std::move(write));
+  throw_if(answer.error);  // the bucket is gone
   co_await check_claim();
   cuts_[step] = key;
   const bool last = step == options_.last_step;
   if (!last) durable_ = step;
   if (is_wanted(step)) {
-    const Error error = co_await merge(step);
+    const Error error = co_await merge(step, options_.shards);
     if (last) throw_if(error);
   }
   if (last) durable_ = step;
@@ -255,9 +250,7 @@ DISTRIB_DECL auto ObjectCutsCore::make_claim() -> Steps<std::vector<ObjectClaim>
 DISTRIB_DECL auto ObjectCutsCore::check_claim() -> Steps<bool> {
   const std::vector<ObjectClaim> claims = co_await list_claims();
   for (const ObjectClaim& claim : claims)
-    if (claim > claim_)
-      throw_error(ps_errc::directory_in_use,
-                  names_.claim(options_.shard, claim) + ": another process has claimed the shard");
+    if (claim > claim_) throw_error(ps_errc::shard_taken_over, names_.claim(options_.shard, claim));
   co_return true;
 }
 
@@ -266,6 +259,7 @@ DISTRIB_DECL auto ObjectCutsCore::read_bases() -> Steps<detail::CutBases> {
   const ObjectAnswer answer = co_await ask(std::move(action));
   throw_if(answer.error);
   detail::CutBases bases;
+  checkpoint_bases_.clear();
   for (const ObjectInfo& info : answer.objects) {
     const auto claim = names_.base_of(info.key, options_.shard);
     if (!claim) continue;
@@ -275,6 +269,9 @@ DISTRIB_DECL auto ObjectCutsCore::read_bases() -> Steps<detail::CutBases> {
       bases[*claim] = std::nullopt;
     } else if (const auto key = names_.cut_of(as_text(*base))) {
       bases[*claim] = *key;
+    } else if (const auto checkpoint = names_.checkpoint_of(as_text(*base))) {
+      bases[*claim] = std::nullopt;
+      checkpoint_bases_[*claim] = *checkpoint;
     } else {
       throw_error(checkpoint_errc::corrupt_index, info.key + ": it names no cut");
     }
@@ -282,12 +279,37 @@ DISTRIB_DECL auto ObjectCutsCore::read_bases() -> Steps<detail::CutBases> {
   co_return bases;
 }
 
-DISTRIB_DECL auto ObjectCutsCore::choose_start(std::vector<CutKey> found) -> Steps<bool> {
+DISTRIB_DECL auto ObjectCutsCore::choose_start(std::vector<CutKey> all) -> Steps<bool> {
+  std::vector<CutKey> found;
+  ObjectClaim others_newest;  // of processes of this shard in a job of another number of shards
+  bool others = false;
+  for (const CutKey& key : all) {
+    others = others || key.shards != options_.shards;
+    if (key.shard != options_.shard) continue;
+    if (key.shards == options_.shards) found.push_back(key);
+    else others_newest = std::max(others_newest, key.claim);
+  }
   detail::CutBases bases;
-  if (!options_.synchronous) bases = co_await read_bases();
+  if (!options_.synchronous) {
+    bases = co_await read_bases();
+    ObjectClaim own_newest;
+    for (const CutKey& key : found) own_newest = std::max(own_newest, key.claim);
+    for (const auto& [claim, base] : bases) {
+      const bool is_others = base && base->shards != options_.shards;
+      if (is_others) others_newest = std::max(others_newest, claim);
+      else own_newest = std::max(own_newest, claim);
+    }
+    // What was told is in the history of the largest claim. If that was of another number of shards, its checkpoint is.
+    if (others && others_newest >= own_newest) {
+      found.clear();
+      bases.clear();
+    }
+  }
+  const bool none_found = found.empty() && bases.empty();
   const std::vector<std::optional<CutKey>> order =
       detail::order_of_starts(std::move(found), bases, options_.synchronous);
   bool initial = false;  // a process of the job began with the initial values, and has told nothing since
+  bool other_parts = false;
   for (const std::optional<CutKey>& key : order) {
     initial = !key;
     if (initial) break;
@@ -296,25 +318,73 @@ DISTRIB_DECL auto ObjectCutsCore::choose_start(std::vector<CutKey> found) -> Ste
     const std::optional<Bytes> object = co_await get(name, std::numeric_limits<std::uint64_t>::max());
     if (!object) continue;
     Error error;
-    Lineage lineage = check_(key->step, *object, error);
+    std::optional<Lineage> lineage = check_(key->step, *object, error);
     if (error) {
       error.where = error.where.empty() ? name : name + ": " + error.where;
       if (error.code != failure::corrupt) throw_if(error);
       done_.refused.push_back(std::move(error));
       continue;
     }
+    if (!lineage) {
+      other_parts = true;
+      continue;
+    }
     cuts_[key->step] = *key;
-    done_.cuts.push_back({key->step, std::move(lineage)});
+    done_.cuts.push_back({key->step, std::move(*lineage)});
     if (!options_.synchronous) break;
   }
   std::reverse(done_.cuts.begin(), done_.cuts.end());
-  if (cuts_.empty() && !initial && !done_.refused.empty()) co_return false;
-  if (cuts_.empty() && !initial && !order.empty())
+
+  if (initial && !checkpoint_bases_.empty() && checkpoint_bases_.rbegin()->first == bases.rbegin()->first) {
+    done_.checkpoints.push_back(checkpoint_bases_.rbegin()->second);
+  } else if (options_.synchronous ? others || other_parts : cuts_.empty() && !initial && (none_found || other_parts)) {
+    if (others || other_parts) co_await find_checkpoints(std::move(all), !other_parts);
+    if (!options_.synchronous && done_.checkpoints.size() > 1)
+      done_.checkpoints.erase(done_.checkpoints.begin(), std::prev(done_.checkpoints.end()));
+  }
+  const bool nothing = cuts_.empty() && !initial && done_.checkpoints.empty();
+  if (nothing && !done_.refused.empty()) co_return false;
+  if (nothing && (other_parts || (others && none_found)))
+    throw_error(ps_errc::job_mismatch,
+                names_.cuts() + ": cuts of another number of shards or of other parts, and no whole checkpoint");
+  if (nothing && !order.empty())
     throw_error(checkpoint_errc::missing_data_file, names_.cut(*order.front()) + ": it was listed, and is gone");
   if (!options_.synchronous) {
-    const std::string text = cuts_.empty() ? "" : names_.cut(cuts_.begin()->second);
-    const ByteView bytes = as_bytes(text);
-    co_await put(names_.base(options_.shard, claim_), Bytes(bytes.begin(), bytes.end()));
+    std::string base;
+    if (!cuts_.empty()) base = names_.cut(cuts_.begin()->second);
+    else if (!done_.checkpoints.empty()) base = names_.checkpoint(done_.checkpoints.back());
+    co_await write_base(std::move(base));
+  }
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::write_base(std::string key) -> Steps<bool> {
+  const ByteView bytes = as_bytes(key);
+  co_await put(names_.base(options_.shard, claim_), Bytes(bytes.begin(), bytes.end()));
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::find_checkpoints(std::vector<CutKey> all, bool others) -> Steps<bool> {
+  co_await read_indexes();
+  const std::set<CutKey> there{all.begin(), all.end()};
+  Step newest = cuts_.empty() ? 0 : cuts_.rbegin()->first;
+  for (const auto& [key, index] : indexes_)
+    if (is_whole(index, there)) newest = std::max(newest, key.step);
+  // Cuts of another number of shards that are newer, and complete.
+  std::map<std::pair<Step, std::uint32_t>, std::set<std::uint32_t>> shards_of;
+  for (const CutKey& key : all)
+    if (key.step > newest && key.shards != options_.shards) shards_of[{key.step, key.shards}].insert(key.shard);
+  for (auto at = shards_of.rbegin(); at != shards_of.rend() && options_.synchronous; ++at) {
+    if (at->second.size() != at->first.second) continue;
+    Error error = co_await merge(at->first.first, at->first.second);
+    if (!error) break;
+    done_.refused.push_back(std::move(error));
+  }
+  for (const auto& [key, index] : indexes_) {
+    if (!is_whole(index, there) || cuts_.contains(key.step)) continue;
+    if (others && index.cuts.front().key.shards == options_.shards) continue;
+    if (!done_.checkpoints.empty() && done_.checkpoints.back().step == key.step) continue;
+    done_.checkpoints.push_back(key);
   }
   co_return true;
 }
@@ -342,12 +412,12 @@ DISTRIB_DECL auto ObjectCutsCore::abort_uploads() -> Steps<bool> {
 
 // --- checkpoints ---
 
-DISTRIB_DECL auto ObjectCutsCore::merge(Step step) -> Steps<Error> {
+DISTRIB_DECL auto ObjectCutsCore::merge(Step step, std::uint32_t shards) -> Steps<Error> {
   const std::vector<CutKey> there = co_await list_cuts(names_.cuts_of(step));
   std::map<std::uint32_t, CutKey> newest;  // of each shard
   for (const CutKey& key : there)
-    if (key.shards == options_.shards) newest[key.shard] = std::max(newest[key.shard], key);
-  if (newest.size() != options_.shards) co_return Error{};
+    if (key.shards == shards) newest[key.shard] = std::max(newest[key.shard], key);
+  if (newest.size() != shards) co_return Error{};
   std::vector<CheckpointCut> cuts;
   std::vector<BundleIndex> parts;
   Error error;
@@ -358,6 +428,8 @@ DISTRIB_DECL auto ObjectCutsCore::merge(Step step) -> Steps<Error> {
     cuts.push_back(cut);
     parts.push_back(std::move(*part));
   }
+  // Some were saved before the settings of the job were changed, some after it: more will follow.
+  if (!CutTensors::are_of_one_history(parts)) co_return Error{};
   Bytes index = encode_checkpoint_index(cuts, parts, error);
   if (error) {
     error.where = names_.cuts_of(step) + ": " + error.where;
@@ -477,18 +549,23 @@ DISTRIB_DECL auto ObjectCutsCore::sweep(bool last) -> Steps<bool> {
   const std::vector<CutKey> all = co_await list_cuts(names_.cuts());
   std::vector<CutKey> old;
   for (const CutKey& key : all)
-    if (key.shard == options_.shard && key.shards == options_.shards && may_go(key, last)) old.push_back(key);
+    if (sweeps_for_others(key) || (key.shard == options_.shard && key.shards == options_.shards && may_go(key, last)))
+      old.push_back(key);
   if (old.empty()) co_return true;
   co_await read_indexes();
   std::set<CutKey> named;
   Step newest = 0;
+  Step newest_own = 0;  // of this number of shards
   for (const auto& [key, index] : indexes_) {
     for (const CheckpointCut& cut : index.cuts) named.insert(cut.key);
-    if (!index.cuts.empty()) newest = std::max(newest, key.step);
+    if (index.cuts.empty()) continue;
+    newest = std::max(newest, key.step);
+    if (index.cuts.front().key.shards == options_.shards) newest_own = std::max(newest_own, key.step);
   }
   for (const CutKey& key : old) {
     // A cut of a wanted step waits for those of the other shards, until a newer checkpoint is there.
-    if (named.contains(key) || (!last && is_wanted(key.step) && key.step >= newest)) continue;
+    const bool waits = !last && is_wanted(key.step) && key.step >= newest;
+    if (named.contains(key) || (key.shards == options_.shards ? waits : key.step >= newest_own)) continue;
     co_await remove(names_.cut(key));
     behind_.erase(key.step);
   }

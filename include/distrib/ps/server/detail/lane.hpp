@@ -50,8 +50,8 @@ namespace detail {
 ///
 /// On the lane's thread it calls `changed(lane, tally)`, `ended(lane, tally, code, why)`, `tell(kind, text)` and
 /// `allow_connections(number)` of `Task`, and reads `shards_of_job()`, `options()`, `kinds()`, `identity(shard)`,
-/// `name()` and `address_of(task)`, which must be constant or atomic. On the thread of files it calls `hold(directory, error)` before it uses a
-/// directory.
+/// `name()`, `object_access()` and `address_of(task)`, which must be constant or atomic. On the thread of files it calls
+/// `hold(directory, error)` before it uses a directory.
 ///
 /// Threads: the executor's, but for constructor and destructor. When the destructor runs, no handler may run any more.
 template <class Connection, class Task>
@@ -114,6 +114,12 @@ class Lane {
     for (auto& [number, host] : shards_) host->files.finish(*host);
   }
 
+  /// Looks whether other processes have taken over the shards. Only for cuts in an object store.
+  void look_at_files() {
+    for (auto& [number, host] : shards_)
+      if (host->service.step() != 0 && !host->service.over()) host->files.look(*host);
+  }
+
   /// From now on reports when connections end.
   void leave() {
     leaving_ = true;
@@ -144,6 +150,7 @@ class Lane {
         : lane{on},
           number{of},
           files{on.task_.options().directory},
+          stored{std::make_shared<StoredCuts<>>(PosixFiles{}, on.task_.object_access())},
           service{on.task_.identity(of), on.task_.options().shard, on.task_.kinds(), *this, Clock::now()} {}
 
     void open(const Job& job, std::uint32_t of_shard, const CutSettings& cuts, const JobUpdaters& of_job) override {
@@ -206,7 +213,7 @@ class Lane {
     std::uint32_t number;
     Step reached = 0;  // as it was reported
     ShardFiles files;
-    std::shared_ptr<StoredCuts<>> stored = std::make_shared<StoredCuts<>>();  // used on the thread of files only
+    std::shared_ptr<StoredCuts<>> stored;  // used on the thread of files only
     std::uint32_t replica = 0;  // the number of the replica in the job
     JobUpdaters updaters;
     std::shared_ptr<StateFetch> fetch;

@@ -20,6 +20,8 @@
 #include <distrib/net/transport.hpp>
 #include <distrib/net/transport_refresh.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
+#include <distrib/ps/cut/object_access.hpp>
+#include <distrib/ps/cut/object_checkpoints.hpp>
 #include <distrib/ps/job/client_rules.hpp>
 #include <distrib/ps/job/directory_lock.hpp>
 #include <distrib/ps/job/phase.hpp>
@@ -27,18 +29,24 @@
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/detail/give_way.hpp>
 #include <distrib/ps/server/detail/lane.hpp>
+#include <distrib/ps/server/detail/patience.hpp>
 #include <distrib/ps/server/detail/server_task.hpp>
 #include <distrib/ps/server/metrics_text.hpp>
 #include <distrib/ps/server/server_options.hpp>
 #include <distrib/ps/server/shard_identity.hpp>
 #include <distrib/ps/server/status_page.hpp>
 #include <distrib/ps/server/task_end_core.hpp>
+#include <distrib/ps/wire/ask_shard.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
+#include <distrib/record/any_object_store.hpp>
 #include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/rpc_pool_server.hpp>
 #include <distrib/rpc/server_session.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -83,8 +91,10 @@ class TaskShell final : public ServerTask {
     Error error;
     hold(options_.directory, error);
     throw_if(error);
-    identity_.finished = !finished_checkpoint(options_.directory).empty();
+    identity_.finished = !finished_checkpoint(options_.directory, options_.open_store).empty();
     address_ = Address::parse(cluster.task_address("ps", index));
+    access_ = make_access();
+    identity_.nonce = access_.nonce;
     check_transport();
     for (std::size_t i = 0; i < lanes_of(io); ++i)
       lanes_.push_back(std::make_unique<Lane>(*this, i, io.executor(i), disk_));
@@ -94,6 +104,7 @@ class TaskShell final : public ServerTask {
 
   /// Waits until no thread of the pool has work of this task left. Must not run on a thread of the pool.
   ~TaskShell() override {
+    patience_.end();
     run_on(io_, 0, [this] { close(); });  // after this the first thread does not use the server and the lanes any more
     server_.reset();
     for (const auto& lane : lanes_) run_on(io_, lane->number(), [&lane] { lane->close(); });
@@ -133,6 +144,7 @@ class TaskShell final : public ServerTask {
   }
 
   void stop() override {
+    patience_.end();
     asio::post(executor_, [this] {
       if (over_ || closed_) return;
       tell(Event::Kind::interrupted, "asked to stop: saving");
@@ -145,6 +157,7 @@ class TaskShell final : public ServerTask {
   [[nodiscard]] auto options() const noexcept -> const ServerOptions& { return options_; }
   [[nodiscard]] auto kinds() const noexcept -> const ShardKinds& { return kinds_; }
   [[nodiscard]] auto name() const noexcept -> const std::string& { return name_; }
+  [[nodiscard]] auto object_access() const noexcept -> const ObjectAccess& { return access_; }
   [[nodiscard]] auto identity(std::uint32_t shard) const -> ShardIdentity {
     ShardIdentity identity = identity_;
     identity.shard = shard;
@@ -154,8 +167,10 @@ class TaskShell final : public ServerTask {
   }
 
   /// Makes sure that no other process of the task uses this directory, see `DirectoryLock::hold`. Fails with
-  /// `directory_in_use`. Called by the constructor, then only on the thread of files.
+  /// `directory_in_use`; of a URL, which has claims instead, only if it cannot be opened. Called by the constructor, then
+  /// only on the thread of files.
   void hold(const std::string& directory, Error& error) {
+    if (is_url(directory)) return static_cast<void>(open_directory(directory, options_.open_store, error));
     lock_.hold(directory, "ps-" + std::to_string(identity_.task), name_, options_.lock_within, error);
   }
 
@@ -220,8 +235,9 @@ class TaskShell final : public ServerTask {
     look_timer_.expires_at(instant_after(std::chrono::steady_clock::now(), look.after));
     look_timer_.async_wait([this](const std::error_code& ec) {
       if (ec || closed_) return;
+      if (is_url(options_.directory)) on_each([](Lane& lane) { lane.look_at_files(); }, [] {});
       asio::post(disk_, [this] {
-        const auto step = checkpoint_step(finished_checkpoint(options_.directory));
+        const auto step = checkpoint_step(finished_checkpoint(options_.directory, options_.open_store));
         asio::post(executor_, [this, step] {
           if (closed_) return;
           end_.looked(step ? std::optional{static_cast<Step>(*step)} : std::nullopt, *this);
@@ -282,6 +298,28 @@ class TaskShell final : public ServerTask {
     options.refused = [this](const Error& refused) { tell_refusal(refused); };
     options.threads = static_cast<std::uint32_t>(lanes_.size());
     server_.emplace(io_, address, [this](std::size_t thread) { return LaneRouter{lanes_[thread].get()}; }, options);
+  }
+
+  // What claims of shards in an object store say of this process, and how it looks at other claims.
+  auto make_access() -> ObjectAccess {
+    ObjectAccess access;
+    access.open = options_.open_store;
+    if (!access.open) return access;
+    access.nonce = load_le<std::uint64_t>(draw_nonce().data());
+    std::array<char, 256> host{};
+    if (::gethostname(host.data(), host.size() - 1) != 0) host = {};
+    access.owner = {name_, host.data(), std::to_string(::getpid()), address_.to_string()};
+    access.answers = [this](const ClaimOwner& owner, std::uint64_t nonce) {
+      std::error_code ec;
+      const Address address = Address::parse(owner.address, ec);
+      if (ec) return false;
+      Error error;
+      const AskOptions how{.secret = options_.rpc.secret, .tls = options_.rpc.transport};
+      return ask_shard(address, 0, how, error).nonce == nonce && !error;
+    };
+    access.pause = [this](std::chrono::milliseconds time) { return patience_.wait(time); };
+    access.tell = [this](const std::string& text) { tell(Event::Kind::waiting, text); };
+    return access;
   }
 
   void show_metrics(const Address& address) {
@@ -395,6 +433,8 @@ class TaskShell final : public ServerTask {
   std::string name_;
   ShardIdentity identity_;
   DirectoryLock lock_;
+  Patience patience_;  // of the thread of files with object stores
+  ObjectAccess access_;
   Address address_;
   std::uint16_t metrics_port_ = 0;
   std::atomic<std::uint32_t> shards_of_job_ = TaskEndCore::most_shards;  // written on the first thread

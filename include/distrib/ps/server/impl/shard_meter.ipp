@@ -24,6 +24,7 @@ DISTRIB_DECL auto ShardMeter::describe(const ShardIdentity& identity, const std:
   status.shard = identity.shard;
   status.tasks = identity.tasks;
   status.ranks = identity.ranks;
+  status.nonce = identity.nonce;
   status.uptime = std::chrono::floor<std::chrono::milliseconds>(std::max(now, began_) - began_);
   status.pushes = pushes_;
   status.pushed_bytes = pushed_bytes_;

@@ -92,6 +92,7 @@ DISTRIB_DECL void ShardStatus::encode(WireWriter& head) const {
   head.varint(28, no_values ? 1 : 0);
   head.text(29, arithmetic);
   if (exported) head.message(30, [&](WireWriter& message) { exported->encode(message); });
+  if (nonce != 0) head.varint(31, nonce);
 }
 
 DISTRIB_DECL auto ShardStatus::decode(ByteView head) -> bool {
@@ -131,6 +132,7 @@ DISTRIB_DECL auto ShardStatus::decode(ByteView head) -> bool {
       case wire_tag(28, WireType::varint): no_values = reader.boolean(); break;
       case wire_tag(29, WireType::bytes): arithmetic = reader.text(); break;
       case wire_tag(30, WireType::bytes): good = exported.emplace().decode(reader.bytes()); break;
+      case wire_tag(31, WireType::varint): nonce = reader.uint64(); break;
     }
   return good && reader.ok();
 }

@@ -3,67 +3,12 @@
 
 #include <distrib/ps/worker/ask_status.hpp>
 
-#include <distrib/net/asio.hpp>
-#include <distrib/net/connect.hpp>
-#include <distrib/net/instant.hpp>
-#include <distrib/net/peer_connector.hpp>
-#include <distrib/net/peer_stream.hpp>
-#include <distrib/ps/wire/messages.hpp>
-#include <distrib/rpc/rpc_client.hpp>
-
 #include <algorithm>
-#include <optional>
-#include <string>
-#include <system_error>
+#include <cstdint>
 #include <utility>
 
 namespace distrib {
 inline namespace v0 {
-
-namespace detail {
-
-DISTRIB_DECL auto ask_shard(const Address& server, std::uint32_t shard, const AskOptions& how, Error& error)
-    -> ShardStatus {
-  error = {};
-  asio::io_context context{1};
-  const auto begun = std::chrono::steady_clock::now();
-  const std::string asked = "shard " + std::to_string(shard) + " of the parameter server at " + server.to_string();
-  std::string text;
-  ShardStatus status;
-  std::optional<RpcClient> client;
-
-  const auto answered = [&](const std::error_code& ec, ShardStatus reply) {
-    if (ec) error = {ec, asked + (text.empty() ? "" : " (" + text + ")")};
-    status = std::move(reply);
-    context.stop();
-  };
-  ConnectOptions connecting;
-  connecting.deadline = instant_after(begun, how.within);
-  connecting.longest_try = how.within;
-  connecting.most_tries = 1;
-  const auto connected = [&](const Error& failure, std::optional<PeerStream> stream) {
-    if (failure) {
-      text = failure.where == server.to_string() ? "" : failure.where;
-      return answered(failure.code, {});
-    }
-    RpcClientOptions options;
-    options.service = shard;
-    options.greeting_within = how.within;
-    options.categories = ps_categories();
-    options.secret = how.secret;
-    options.transport = how.tls;
-    client.emplace(*std::move(stream), options);
-    client->async_call<Status>({}, {how.within, {}, &text}, answered);
-  };
-  check_transport_of_job(how.tls, error);
-  if (error) return {};
-  const PeerConnector connector{context.get_executor(), server, std::move(connecting), connected,
-                                PeerSecurity{how.tls, how.host}};
-  context.run();
-  return error ? ShardStatus{} : status;
-}
-
-}  // namespace detail
 
 DISTRIB_DECL auto ask_status(const Address& server, const AskOptions& how, ErrorRef to) -> std::vector<ShardStatus> {
   detail::ErrorOut error{to};

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/cut/object_cuts.hpp>
+
+#include <distrib/checkpoint/bundle_writer.hpp>
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/checkpoint/ranged_bytes.hpp>
+#include <distrib/ps/cut/cut_object.hpp>
+#include <distrib/ps/job/error.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <system_error>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+// Opens the directory of an owner, or throws.
+DISTRIB_DECL auto directory_for_cuts(const CutOwner& owner, const ObjectAccess& access) -> ObjectDirectory {
+  Error error;
+  ObjectDirectory directory = open_directory(owner.settings.directory, access.open, error);
+  if (!error && owner.job.replicas > 1)
+    error = {checkpoint_errc::unsupported, owner.settings.directory + ": cuts of replicas; use a path, or no replicas"};
+  throw_if(error);
+  return directory;
+}
+
+}  // namespace detail
+
+DISTRIB_DECL ObjectCuts::ObjectCuts(const CutOwner& owner, const ObjectAccess& access)
+    : access_{access},
+      directory_{detail::directory_for_cuts(owner, access)},
+      shard_{owner.replica % owner.job.shards()},
+      shards_{owner.job.shards()},
+      tensors_{owner.job, shard_, owner.updaters},
+      names_{directory_.root},
+      core_{options_of(owner), [this](Step step, ByteView object, Error& error) { return check(step, object, error); }},
+      checkpoints_{directory_} {}
+
+DISTRIB_DECL auto ObjectCuts::options_of(const CutOwner& owner) const -> ObjectCutsOptions {
+  ObjectCutsOptions options;
+  options.shard = shard_;
+  options.shards = shards_;
+  options.synchronous = owner.job.consistency.is_synchronous();
+  options.replayable = owner.job.replayable;
+  options.last_step = owner.job.total_steps;
+  options.settings = owner.settings;
+  options.settings.directory = directory_.root;
+  options.owner = access_.owner;
+  options.nonce = access_.nonce;
+  return options;
+}
+
+// --- the work ---
+
+DISTRIB_DECL void ObjectCuts::open(CutWork& work) {
+  of_others_.clear();
+  newest_.reset();
+  ObjectCutsDone done = run([this](Out& out) { core_.open(out); });
+  throw_if(done.failure);
+  work.refused = std::move(done.refused);
+  work.cuts = std::move(done.cuts);
+  add_checkpoints(done, work);
+}
+
+DISTRIB_DECL void ObjectCuts::add_checkpoints(const ObjectCutsDone& done, CutWork& work) {
+  for (const CheckpointKey& key : done.checkpoints) {
+    std::optional<BundleReader> reader;
+    Lineage lineage;
+    Error error = patiently([&, this](Error& failed) {
+      reader = checkpoints_.open(key, failed);
+      if (!failed) tensors_.check_job(*reader, failed);
+      if (!failed) lineage = tensors_.lineage(*reader, failed);
+      if (!failed) static_cast<void>(tensors_.read(*reader, failed));  // so that it is known to be good
+    });
+    if (error && error.code != failure::corrupt) throw_if(error);
+    if (error) {
+      work.refused.push_back(std::move(error));
+      continue;
+    }
+    work.cuts.push_back({key.step, std::move(lineage)});
+    of_others_.emplace(key.step, *std::move(reader));
+  }
+  std::ranges::sort(work.cuts, {}, &DurableCut::step);
+}
+
+DISTRIB_DECL auto ObjectCuts::read(Step step) -> Cut {
+  if (newest_ && newest_->step == step) {
+    Cut cut = *std::move(newest_);
+    newest_.reset();
+    return cut;
+  }
+  if (const auto other = of_others_.find(step); other != of_others_.end() && !core_.cuts().contains(step))
+    return read_patiently(other->second);
+  const ObjectCutsDone done = run([this, step](Out& out) { core_.read(step, out); });
+  throw_if(done.failure);
+  Error error;
+  const std::optional<BundleReader> reader = reader_of(done.object, error);
+  throw_if(error);
+  return tensors_.read(*reader);
+}
+
+DISTRIB_DECL auto ObjectCuts::read_patiently(const BundleReader& reader) -> Cut {
+  Cut cut;
+  throw_if(patiently([&, this](Error& error) { cut = tensors_.read(reader, error); }));
+  return cut;
+}
+
+// Works with the store until it answers.
+DISTRIB_DECL auto ObjectCuts::patiently(const std::function<void(Error&)>& work) -> Error {
+  Error error;
+  do {
+    error = {};
+    work(error);
+  } while (may_pass(error.code) && !perform(ObjectAction::list(names_.checkpoints())).error);
+  return error;
+}
+
+DISTRIB_DECL void ObjectCuts::save(const Cut& cut) {
+  newest_.reset();
+  ObjectBytes object;
+  {
+    BundlePart part = tensors_.part(cut);
+    tensors_.describe(cut, part);
+    Error error;
+    object = std::make_shared<const std::vector<std::byte>>(encode_cut_object(part, shard_, shards_, error));
+    throw_if(error);
+  }
+  const ObjectCutsDone done =
+      run([this, step = cut.step, &object](Out& out) { core_.save(step, std::move(object), out); });
+  if (done.failure && (!is_durable_ || done.failure.code == ps_errc::shard_taken_over)) throw_if(done.failure);
+  if (done.failure && access_.tell)
+    access_.tell("the cut of step " + std::to_string(cut.step) + " is saved, but not all that follows is done: " +
+                 done.failure.where + ": " + done.failure.code.message());
+}
+
+DISTRIB_DECL void ObjectCuts::drop(Step step, bool unneeded) {
+  throw_if(run([step, unneeded, this](Out& out) { core_.drop(step, unneeded, out); }).failure);
+}
+DISTRIB_DECL void ObjectCuts::finish() {
+  throw_if(run([this](Out& out) { core_.finish(out); }).failure);
+}
+DISTRIB_DECL void ObjectCuts::look() {
+  throw_if(run([this](Out& out) { core_.look(out); }).failure);
+}
+
+// --- the core's requests ---
+
+DISTRIB_DECL auto ObjectCuts::run(const std::function<void(Out&)>& begin) -> ObjectCutsDone {
+  Out out{this};
+  asked_.reset();
+  done_.reset();
+  is_durable_ = false;
+  begin(out);
+  while (!done_) {
+    const ObjectAction action = *std::exchange(asked_, std::nullopt);
+    core_.answered(perform(action), out);
+  }
+  return *std::exchange(done_, std::nullopt);
+}
+
+// Performs a request, again and again until the store answers or the task is to end.
+DISTRIB_DECL auto ObjectCuts::perform(const ObjectAction& action) -> ObjectAnswer {
+  constexpr std::chrono::milliseconds first{100};
+  constexpr std::chrono::milliseconds longest{5'000};
+  while (true) {
+    ObjectAnswer answer = ask(action);
+    if (!may_pass(answer.error.code)) {
+      pause_ = {};
+      if (answer.lost && access_.pause) access_.pause(first);
+      return answer;
+    }
+    if (pause_.count() == 0 && access_.tell)
+      access_.tell("the object store of the cuts does not answer, waiting: " + answer.error.where + ": " +
+                   answer.error.code.message());
+    pause_ = std::clamp(2 * pause_, first, longest);
+    if (!access_.pause || !access_.pause(pause_)) return answer;
+  }
+}
+
+DISTRIB_DECL auto ObjectCuts::ask(const ObjectAction& action) -> ObjectAnswer {
+  using Kind = ObjectAction::Kind;
+  AnyObjectStore& store = directory_.store;
+  ObjectAnswer answer;
+  switch (action.kind) {
+    case Kind::list: answer.objects = store.list(action.key, answer.error); break;
+    case Kind::get: answer.bytes = store.get(action.key, action.most_bytes, answer.error); break;
+    case Kind::get_end:
+      answer.bytes = store.get_end(action.key, action.most_bytes, answer.objects.emplace_back(), answer.error);
+      break;
+    case Kind::put: store.put(action.key, *action.bytes, answer.error); break;
+    case Kind::remove: store.remove(action.key, answer.error); break;
+    case Kind::uploads: answer.uploads = store.uploads(action.key, answer.error); break;
+    case Kind::abort: store.abort(action.upload, answer.error); break;
+    case Kind::ask: answer.alive = answers(action); break;
+  }
+  const bool reads = action.kind == Kind::get || action.kind == Kind::get_end;
+  if (reads && answer.error.code == failure::not_found) make_sure(action, answer);
+  // There are stores without uploads, or where they may not be listed: a rule of the bucket removes them.
+  const bool of_uploads = action.kind == Kind::uploads || action.kind == Kind::abort;
+  if (of_uploads && !may_pass(answer.error.code)) answer.error = {};
+  return answer;
+}
+
+// "Not found" may also mean that the bucket or the credentials were not found. Then no cut may count as gone.
+DISTRIB_DECL void ObjectCuts::make_sure(const ObjectAction& action, ObjectAnswer& answer) {
+  Error error;
+  const std::vector<ObjectInfo> listed = directory_.store.list(action.key, error);
+  const auto is_it = [&action](const ObjectInfo& info) { return info.key == action.key; };
+  if (error) {
+    if (error.code == failure::not_found)
+      error = {checkpoint_errc::cannot_read, error.where + " (" + error.code.message() + ')'};
+    answer.error = std::move(error);
+  } else if (std::ranges::any_of(listed, is_it)) {
+    answer = {};
+    answer.lost = true;  // it was written meanwhile
+  }
+}
+
+// True if the process answers that has made a claim. One at this task's own address is gone: this task listens there.
+DISTRIB_DECL auto ObjectCuts::answers(const ObjectAction& action) const -> bool {
+  const auto claim = names_.claim_of(action.key, shard_);
+  const auto owner = parse_claim(*action.bytes);
+  if (!claim || !owner || owner->address.empty() || !access_.answers) return false;
+  if (claim->nonce == access_.nonce || owner->address == access_.owner.address) return false;
+  return access_.answers(*owner, claim->nonce);
+}
+
+// --- objects ---
+
+DISTRIB_DECL auto ObjectCuts::reader_of(ByteView object, Error& error) const -> std::optional<BundleReader> {
+  const CutTail tail = parse_cut_footer(object, object.size(), error);
+  BundleIndex index;
+  if (!error) index = parse_cut_table(object, tail, shard_, shards_, error);
+  if (error) return std::nullopt;
+  std::vector<RangedBytes> files(shards_);
+  files[shard_] = {object.size(), [object](std::uint64_t first, std::span<std::byte> to, Error&) {
+                     std::memcpy(to.data(), object.data() + static_cast<std::size_t>(first), to.size());
+                   }};
+  return BundleReader::of_ranges("cut", std::move(index), std::vector<std::string>(shards_, "cut"), std::move(files),
+                                 shard_, error);
+}
+
+DISTRIB_DECL auto ObjectCuts::check(Step step, ByteView object, Error& error) -> std::optional<Lineage> {
+  const std::optional<BundleReader> reader = reader_of(object, error);
+  if (!error) tensors_.check_job(*reader, error);
+  if (error || !tensors_.fits(*reader)) return std::nullopt;
+  Lineage lineage = tensors_.lineage(*reader, error);
+  if (error) return std::nullopt;
+  Cut cut = tensors_.read(*reader, error);
+  if (!error && cut.step != step) error = {checkpoint_errc::corrupt_data, "it is of step " + std::to_string(cut.step)};
+  if (!error && (!newest_ || newest_->step < step)) newest_ = std::move(cut);
+  return lineage;
+}
+
+}  // namespace v0
+}  // namespace distrib

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/ps/cut/cut_tensors.hpp>
+#include <distrib/ps/cut/object_access.hpp>
+#include <distrib/ps/cut/object_action.hpp>
+#include <distrib/ps/cut/object_checkpoints.hpp>
+#include <distrib/ps/cut/object_cuts_core.hpp>
+#include <distrib/ps/cut/shard_files.hpp>
+#include <distrib/ps/job/step.hpp>
+#include <distrib/ps/store/cut.hpp>
+#include <distrib/record/any_object_store.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+/// The durable cuts of one shard in an object store: the shell of an `ObjectCutsCore`. Performs its requests one after
+/// the other, and turns cuts into objects and back.
+///
+/// A store that does not answer is asked again until it does, with pauses that double up to five seconds, and the
+/// observer is told once: the shard trains on meanwhile, until workers have no room for more contributions. When
+/// `ObjectAccess::pause` returns false the work fails instead, with the error of the store.
+///
+/// Errors: members throw `std::system_error` that names the object: `ps_errc::shard_taken_over` if another process has
+/// claimed the shard since, `ps_errc::directory_in_use` if the process answers that has the shard, errors of the store,
+/// and those of `CutTensors`.
+///
+/// Threads: one at a time: the thread of files. Blocks.
+class ObjectCuts {
+ public:
+  /// Opens the store; sends no request. Throws `ps_errc::no_object_store` if `access` cannot open URLs, or what it
+  /// reports; `checkpoint_errc::unsupported` for a second replica.
+  DISTRIB_DECL ObjectCuts(const CutOwner& owner, const ObjectAccess& access);
+  ObjectCuts(const ObjectCuts&) = delete;
+  auto operator=(const ObjectCuts&) -> ObjectCuts& = delete;
+
+  /// Claims the shard and finds its cuts: sets `cuts` and `refused`. Cuts of the job that other shards have saved count
+  /// if their checkpoint is whole.
+  DISTRIB_DECL void open(CutWork& work);
+  /// Returns the cut of `step`, which must be in the list.
+  [[nodiscard]] DISTRIB_DECL auto read(Step step) -> Cut;
+  /// Makes a cut durable. What fails after that (a checkpoint, the removal of older cuts) is told to the observer only,
+  /// except for the last step.
+  DISTRIB_DECL void save(const Cut& cut);
+  /// The protocol needs neither this cut nor any older one: see `ObjectCutsCore::drop`.
+  DISTRIB_DECL void drop(Step step, bool unneeded);
+  /// The job is done: removes what no checkpoint needs.
+  DISTRIB_DECL void finish();
+  /// Throws `ps_errc::shard_taken_over` if another process has claimed the shard.
+  DISTRIB_DECL void look();
+
+ private:
+  // The actions of the core.
+  struct Out {
+    ObjectCuts* own;
+    void operator()(ObjectAction action) const { own->asked_ = std::move(action); }
+    void operator()(CutDurable) const { own->is_durable_ = true; }
+    void operator()(ObjectCutsDone done) const { own->done_ = std::move(done); }
+  };
+
+  DISTRIB_DECL auto run(const std::function<void(Out&)>& begin) -> ObjectCutsDone;
+  DISTRIB_DECL auto perform(const ObjectAction& action) -> ObjectAnswer;
+  DISTRIB_DECL auto ask(const ObjectAction& action) -> ObjectAnswer;
+  DISTRIB_DECL void make_sure(const ObjectAction& action, ObjectAnswer& answer);
+  DISTRIB_DECL auto answers(const ObjectAction& action) const -> bool;
+  DISTRIB_DECL auto check(Step step, ByteView object, Error& error) -> std::optional<Lineage>;
+  DISTRIB_DECL auto reader_of(ByteView object, Error& error) const -> std::optional<BundleReader>;
+  DISTRIB_DECL auto options_of(const CutOwner& owner) const -> ObjectCutsOptions;
+  DISTRIB_DECL auto patiently(const std::function<void(Error&)>& work) -> Error;
+  DISTRIB_DECL auto read_patiently(const BundleReader& reader) -> Cut;
+  DISTRIB_DECL void add_checkpoints(const ObjectCutsDone& done, CutWork& work);
+
+  ObjectAccess access_;
+  ObjectDirectory directory_;
+  std::uint32_t shard_;
+  std::uint32_t shards_;
+  CutTensors tensors_;
+  CutObjectNames names_;
+  ObjectCutsCore core_;
+  ObjectCheckpoints checkpoints_;
+  std::map<Step, BundleReader> of_others_;  // checkpoints that other shards have saved
+  std::optional<Cut> newest_;  // read by `open`, until it is asked for
+  std::optional<ObjectAction> asked_;
+  std::optional<ObjectCutsDone> done_;
+  bool is_durable_ = false;
+  std::chrono::milliseconds pause_{0};  // the last one; 0: the store answers
+};
+
+}  // namespace v0
+}  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/cut/impl/object_cuts.ipp>
+#endif

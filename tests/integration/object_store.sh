@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The main job as real processes whose cuts are in an object store, and nothing else is shared: it ends with the bits of
+# local disk, whichever process is killed, while the store is away, and with another process of a parameter server
+# beside a stopped one. ctest calls it in build/PRESET/tests, where the programs are ../examples/fashion_mnist_* and
+# ../tools/distrib.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
+unset TF_CONFIG NO_COLOR AWS_PROFILE AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 HTTP_PROXY HTTPS_PROXY \
+  http_proxy https_proxy
+export AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE AWS_SECRET_ACCESS_KEY=SECRETSECRET AWS_REGION=us-east-1
+export AWS_EC2_METADATA_DISABLED=true HOME=$work
+
+python3 "$tests/tools/support/fake_s3.py" >store 2>store.log &
+store=$!
+trap 'kill $store; rm -rf "$work"' EXIT
+until [ -s store ]; do sleep 0.05; done
+url=s3+$(cat store)/bucket
+
+"$programs/fashion_mnist_convert" /usr/share/datasets/fashion-mnist data >convert.txt
+train=("$programs/fashion_mnist_train" --data data --workers 2 --save_every 40 --evaluate_every 1000000)
+
+show() { tail -n 40 "$1" | sed 's/^/    /' >&2; }
+# Starts a job in the background; its log is NAME.log, its cuts are in the directory NAME of the store.
+begin() {  # NAME LAUNCH_OPTION... -- TRAIN_OPTION...
+  name=$1
+  shift
+  local options=()
+  while [ "$1" != -- ]; do options+=("$1"); shift; done
+  timeout -k 5 200 "$distrib" launch "${options[@]}" -- "${train[@]}" --out "$name" --checkpoints "$url/$name" "${@:2}" \
+    >>"$name.log" 2>&1 &
+  launch=$!
+}
+ends_with() {  # CODE
+  local status=0
+  wait "$launch" || status=$?
+  [ "$status" -eq "$1" ] || { fail "$name: exit code $status, not $1"; show "$name.log"; }
+}
+pid_of() { sed -nE "s/^launch \| $1 is process ([0-9]+)\$/\1/p" "$name.log" | tail -n 1; }  # TASK
+says() { [ "$(grep -cE -e "$1" "$name.log")" -gt 0 ] || { fail "$name: no '$1' in the log"; show "$name.log"; }; }
+field() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json"))[sys.argv[2]])' "$@"; }
+same_bits() { [ "$(field "$1" parameters_sha256 2>&1)" = "$expected" ] || { fail "$1: other bits ${2:-}"; show "$1.log"; }; }
+until_step() {  # STEP      waits until a checkpoint of this step or a later one is in the store
+  local tries=0
+  until python3 - "$(cat store)" "$name" "$1" <<'PY'
+import re, sys, urllib.request
+ask = urllib.request.Request(f"{sys.argv[1]}/bucket/?list-type=2&prefix={sys.argv[2]}/model.ckpt-", headers={"Authorization": "x"})
+steps = [int(step) for step in re.findall(r"model\.ckpt-0*(\d+)\.", urllib.request.urlopen(ask, timeout=10).read().decode())]
+sys.exit(not any(step >= int(sys.argv[3]) for step in steps))
+PY
+  do
+    kill -0 "$launch" 2>/dev/null || { fail "$name: it ended before step $1"; show "$name.log"; return 0; }
+    [ $((tries += 1)) -le 600 ] || { fail "$name: no step $1 after 60 s"; show "$name.log"; return 0; }
+    sleep 0.1
+  done
+}
+
+# --- the bits of local disk ---
+
+"${train[@]}" --out disk --steps 400 >disk.log
+expected=$(field disk parameters_sha256)
+begin calm --ps 1 --workers 2 -- --steps 400
+ends_with 0
+if grep -qF 'link distrib::http' calm.log; then exit 77; fi
+same_bits calm
+[ "$(field calm checkpoint)" = "$url/calm/model.ckpt-400" ] || fail "calm: the checkpoint is $(field calm checkpoint)"
+[ ! -e calm/checkpoint ] || fail 'calm: something was written to disk'
+begin calm --ps 1 --workers 2 -- --steps 400  # it is done already
+ends_with 0
+same_bits calm 'after the end'
+
+# --- kill -9, a store that is away ---
+
+begin kills --ps 2 --workers 2 --restart -- --steps 400
+for victim in ps0 ps1 worker1 worker0; do
+  until_step 40
+  kill -9 "$(pid_of $victim)" 2>/dev/null || fail "kills: $victim is not there"
+done
+ends_with 0
+same_bits kills
+
+begin away --ps 2 --workers 2 --restart -- --steps 400
+until_step 40
+kill -USR1 $store
+sleep 3
+kill -9 "$(pid_of ps1)" 2>/dev/null || fail 'away: ps1 is not there'
+sleep 1
+kill -USR2 $store
+ends_with 0
+same_bits away
+says 'the object store of the cuts does not answer, waiting: '
+
+# --- stopped, and continued by another number of parameter servers ---
+
+begin moved --ps 2 --workers 2 -- --steps 400
+until_step 80
+kill -TERM "$launch"
+ends_with 1
+begin moved --ps 3 --workers 2 -- --steps 400 --parts 3
+ends_with 0
+says 'going on from its cut of step [1-9]'
+same_bits moved
+
+# --- asynchronous ---
+
+begin loose --ps 2 --workers 2 --restart -- --steps 400 --mode async
+sleep 1
+kill -9 "$(pid_of ps0)" 2>/dev/null || true
+ends_with 0
+[ "$(field loose steps)" = 400 ] || fail "loose: $(field loose steps) steps"
+
+# --- two processes of one parameter server ---
+
+begin twice --ps 1 --workers 2 -- --steps 400
+first=$launch
+until_step 40
+stopped=$(pid_of ps0)
+kill -STOP "$stopped"
+cp twice.log first.log
+begin twice --ps 1 --workers 2 -- --steps 400
+ends_with 0
+same_bits twice 'beside a stopped process'
+kill -CONT "$stopped"
+status=0
+wait "$first" || status=$?
+[ $status -eq 1 ] || { fail "twice: the process that was followed ends with $status"; show twice.log; }
+says 'another process of this task has taken over its cuts'
+
+begin busy --ps 1 --workers 2 -- --steps 400000
+first=$launch
+until_step 40
+begin busy --ps 1 --workers 2 -- --steps 400000
+status=0
+wait "$launch" || status=$?
+[ $status -eq 65 ] || fail "busy: the second process ends with $status"
+says 'the directory is in use'
+kill -TERM "$first"
+wait "$first" || true
+
+[ $failures -eq 0 ] && echo 'all passed'
+exit $((failures > 0))

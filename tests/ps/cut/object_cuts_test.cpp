@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/ps/cut/object_cuts.hpp>
+
+#include <distrib/checkpoint/error.hpp>
+#include <distrib/optimizer/sgd.hpp>
+#include <distrib/ps/cut/finished_job.hpp>
+#include <distrib/ps/cut/object_checkpoints.hpp>
+#include <distrib/ps/cut/stored_cuts.hpp>
+#include <distrib/ps/job/error.hpp>
+
+#include "ps/story.hpp"
+#include "support/catch.hpp"
+#include "support/map_objects.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace distrib;
+using ObjectKinds = CutWork::Kind;
+
+namespace {
+
+/// One variable of four elements on so many shards. Cuts every 3 steps, checkpoints every 6, the last step is 60.
+auto quarters(std::uint32_t shards, bool synchronous = true) -> Job {
+  Job job;
+  job.shards_per_task = shards;
+  job.ranks = 1;
+  job.total_steps = 60;
+  job.cut_interval = 3;
+  job.updater = "sgd learning_rate=1";
+  job.consistency = synchronous ? Consistency{BulkSynchronousParallel{}} : Consistency{AsynchronousParallel{}};
+  job.variables = {{"v", DType::float32, {64}, ZerosInitializer{}}};
+  for (std::uint32_t shard = 0; shard < shards; ++shard)
+    job.parts.push_back({0, Slice::along({64}, 0, 64 / shards * shard, 64 / shards), shard});
+  return job;
+}
+
+/// A process of a shard: `StoredCuts` with an object store.
+struct ObjectProcess {
+  ObjectProcess(std::shared_ptr<support::MapObjects> in, Job of, std::uint32_t shard, std::uint64_t nonce)
+      : bucket{std::move(in)}, job{std::move(of)}, number{shard} {
+    ObjectAccess access;
+    access.open = support::map_stores(bucket);
+    access.owner = {"/job:ps/task:0", "host", std::to_string(nonce), "host:" + std::to_string(nonce)};
+    access.nonce = nonce;
+    access.answers = [this](const ClaimOwner& owner, std::uint64_t asked) {
+      asked_for.push_back(owner.address + ' ' + std::to_string(asked));
+      return others_answer;
+    };
+    access.pause = [this](std::chrono::milliseconds) { return ++pauses < patience; };
+    access.tell = [this](const std::string& text) { told.push_back(text); };
+    cuts = std::make_unique<StoredCuts<>>(PosixFiles{}, access);
+  }
+
+  auto done(CutWork work) const -> CutWork {
+    (*cuts)(work);
+    return work;
+  }
+  auto open() const -> CutWork {
+    CutWork work{.kind = ObjectKinds::open};
+    work.owner = CutOwner{job, number, {"map://bucket/run", 6, {.max_to_keep = 2}}, {AnyUpdater{Sgd{}}}};
+    return done(std::move(work));
+  }
+  auto save(Step step, float value) const -> CutWork {
+    auto block = std::make_shared<AlignedBuffer>(64 * sizeof(float) / job.shards());
+    for (float& element : block->as<float>()) element = value;
+    Cut cut{step, block, {}, {}};
+    if (!job.consistency.is_synchronous()) cut.applied = {step};
+    return done({.kind = ObjectKinds::save, .step = step, .save = {std::move(cut)}});
+  }
+  auto value_at(Step step, ObjectKinds kind = ObjectKinds::load) const -> float {
+    const CutWork work = done({.kind = kind, .step = step});
+    CHECK_FALSE(work.failure);
+    if (work.failure) return -1;
+    CHECK(work.cut.step == step);
+    return work.cut.values->as<float>().front();
+  }
+
+  std::shared_ptr<support::MapObjects> bucket;
+  Job job;
+  std::uint32_t number;
+  bool others_answer = false;
+  int patience = 1000;
+  int pauses = 0;
+  std::vector<std::string> asked_for;
+  std::vector<std::string> told;
+  std::unique_ptr<StoredCuts<>> cuts;
+};
+
+auto new_bucket() -> std::shared_ptr<support::MapObjects> { return std::make_shared<support::MapObjects>(); }
+
+}  // namespace
+
+TEST_CASE("ObjectCuts: cuts are saved, found, read, dropped, and removed at the end", "[ps]") {
+  const auto bucket = new_bucket();
+  {
+    ObjectProcess first{bucket, quarters(1), 0, 1};
+    CHECK(first.open().cuts.empty());
+    for (const Step step : {3U, 6U, 9U, 12U}) CHECK_FALSE(first.save(step, static_cast<float>(step)).failure);
+    CHECK_FALSE(first.done({.kind = ObjectKinds::drop, .step = 3}).failure);
+    CHECK_FALSE(first.done({.kind = ObjectKinds::look}).failure);
+    CHECK(bucket->count("run/model.ckpt-") == 2);
+    CHECK(finished_checkpoint("map://bucket/run", support::map_stores(bucket)).empty());
+  }
+  ObjectProcess second{bucket, quarters(1), 0, 2};
+  CHECK(story::steps_of(second.open().cuts) == std::vector<Step>{6, 9, 12});
+  CHECK(second.asked_for == std::vector<std::string>{"host:1 1"});
+  CHECK(second.value_at(12, ObjectKinds::start) == 12);
+  CHECK(second.value_at(9) == 9);
+  CHECK(second.value_at(12) == 12);
+  const CutWork initial = second.done({.kind = ObjectKinds::load, .step = 0, .is_initial = true});
+  CHECK(initial.cut.values->as<float>().front() == 0);
+  CHECK(second.done({.kind = ObjectKinds::load, .step = 3}).failure.code == checkpoint_errc::no_such_checkpoint);
+  CHECK_FALSE(second.save(60, 60).failure);
+  CHECK_FALSE(second.done({.kind = ObjectKinds::finish}).failure);
+  CHECK(finished_checkpoint("map://bucket/run", support::map_stores(bucket)) == "map://bucket/run/model.ckpt-60");
+  CHECK(bucket->count("run/cuts/") == 2);  // of the two checkpoints that stay
+}
+
+TEST_CASE("ObjectCuts: a process that is followed tells nothing more", "[ps]") {
+  const auto bucket = new_bucket();
+  ObjectProcess first{bucket, quarters(1), 0, 1};
+  ObjectProcess second{bucket, quarters(1), 0, 2};
+  CHECK_FALSE(first.open().failure);
+  second.others_answer = true;
+  CHECK(second.open().failure.code == ps_errc::directory_in_use);
+  CHECK_FALSE(first.save(3, 3).failure);
+  second.others_answer = false;
+  CHECK(story::steps_of(second.open().cuts) == std::vector<Step>{3});
+  CHECK(first.save(6, 6).failure.code == ps_errc::shard_taken_over);
+  CHECK(first.done({.kind = ObjectKinds::look}).failure.code == ps_errc::shard_taken_over);
+  CHECK_FALSE(second.save(6, 6).failure);
+}
+
+TEST_CASE("ObjectCuts: a shard that opens its cuts again follows itself", "[ps]") {
+  const auto bucket = new_bucket();
+  ObjectProcess process{bucket, quarters(1), 0, 1};
+  process.others_answer = true;
+  CHECK_FALSE(process.open().failure);
+  CHECK_FALSE(process.save(3, 3).failure);
+  CHECK(story::steps_of(process.open().cuts) == std::vector<Step>{3});
+  CHECK(process.asked_for.empty());
+  CHECK_FALSE(process.save(6, 6).failure);
+}
+
+TEST_CASE("ObjectCuts: while the store is away the shard waits, and tells that once", "[ps]") {
+  const auto bucket = new_bucket();
+  ObjectProcess process{bucket, quarters(1), 0, 1};
+  int away = 4;
+  bucket->fail = [&](const std::string&) { return away-- > 0 ? support::MapObjects::away() : std::error_code{}; };
+  CHECK_FALSE(process.open().failure);
+  CHECK(process.pauses == 4);
+  REQUIRE(process.told.size() == 1);
+  CHECK(process.told.front().starts_with("the object store of the cuts does not answer, waiting: list run/claims/"));
+  away = 3;
+  CHECK_FALSE(process.save(3, 3).failure);
+  CHECK(process.told.size() == 2);
+
+  SECTION("until the task is to end: then the cut is not saved, and may be saved again") {
+    away = 1'000'000;
+    process.patience = process.pauses + 3;
+    CHECK(may_pass(process.save(6, 6).failure.code));
+    away = 0;
+    CHECK_FALSE(process.save(6, 7).failure);
+    CHECK(process.value_at(6) == 7);
+  }
+  SECTION("what fails after the cut is durable is told, and no failure") {
+    bucket->fail = [](const std::string& request) {
+      return request.starts_with("put run/model.ckpt-") ? make_error_code(checkpoint_errc::cannot_write)
+                                                        : std::error_code{};
+    };
+    CHECK_FALSE(process.save(6, 6).failure);
+    REQUIRE(process.told.size() == 3);
+    CHECK(process.told.back().starts_with("the cut of step 6 is saved, but not all that follows is done: "));
+    CHECK(process.save(60, 60).failure.code == checkpoint_errc::cannot_write);  // workers rely on the last checkpoint
+  }
+}
+
+TEST_CASE("ObjectCuts: no cut counts as gone because the bucket or the credentials are", "[ps]") {
+  const auto bucket = new_bucket();
+  ObjectProcess first{bucket, quarters(1), 0, 1};
+  CHECK_FALSE(first.open().failure);
+  CHECK_FALSE(first.save(3, 3).failure);
+  ObjectProcess second{bucket, quarters(1), 0, 2};
+  const std::error_code gone = std::make_error_code(std::errc::no_such_file_or_directory);
+  bool reads = false;
+  bucket->fail = [&](const std::string& request) {
+    reads = reads || request.starts_with("get run/cuts/");
+    return reads ? gone : std::error_code{};
+  };
+  CHECK(second.open().failure.code == checkpoint_errc::cannot_read);
+  bucket->fail = [](const std::string& request) {
+    return request.starts_with("uploads ") ? make_error_code(checkpoint_errc::unsupported) : std::error_code{};
+  };
+  CHECK(story::steps_of(second.open().cuts) == std::vector<Step>{3});  // a store without a list of uploads is good
+}
+
+TEST_CASE("ObjectCuts: another number of shards continues from the checkpoints, and sweeps what was before", "[ps]") {
+  const auto bucket = new_bucket();
+  {
+    ObjectProcess zero{bucket, quarters(2), 0, 1}, one{bucket, quarters(2), 1, 2};
+    CHECK_FALSE(zero.open().failure);
+    CHECK_FALSE(one.open().failure);
+    for (const Step step : {6U, 9U}) {
+      CHECK_FALSE(zero.save(step, 10.0F + static_cast<float>(step)).failure);
+      CHECK_FALSE(one.save(step, 20.0F + static_cast<float>(step)).failure);
+    }
+    CHECK_FALSE(zero.save(12, 1).failure);  // the other shard did not get there
+    CHECK(bucket->count("run/model.ckpt-") == 1);
+  }
+  std::vector<std::unique_ptr<ObjectProcess>> four;
+  for (std::uint32_t shard = 0; shard < 4; ++shard) {
+    four.push_back(std::make_unique<ObjectProcess>(bucket, quarters(4), shard, 10 + shard));
+    const CutWork opened = four.back()->open();
+    CHECK_FALSE(opened.failure);
+    CHECK(story::steps_of(opened.cuts) == std::vector<Step>{6, 9});  // 9 was complete, and lacked its index
+    CHECK(four.back()->value_at(9, ObjectKinds::start) == (shard < 2 ? 19 : 29));
+    CHECK(four.back()->value_at(6) == (shard < 2 ? 16 : 26));
+  }
+  for (const Step step : {12U, 18U, 24U}) {
+    for (const auto& shard : four) {
+      CHECK_FALSE(shard->save(step, static_cast<float>(step)).failure);
+      CHECK_FALSE(shard->done({.kind = ObjectKinds::drop, .step = step - 6}).failure);
+    }
+  }
+  for (const auto& shard : four) CHECK_FALSE(shard->save(27, 27).failure);
+  CHECK(bucket->count("run/model.ckpt-") == 2);
+  for (const auto& [key, bytes] : bucket->objects) CHECK(key.find("-of-00002") == std::string::npos);
+  for (const auto& shard : four) CHECK_FALSE(shard->save(60, 60).failure);
+
+  Error error;
+  const auto reader = open_checkpoint("map://bucket/run/model.ckpt-60", support::map_stores(bucket), error);
+  REQUIRE(reader);
+  std::vector<float> all(64);
+  reader->read("v", Slice::whole({64}), std::as_writable_bytes(std::span{all}));
+  CHECK(all == std::vector<float>(64, 60));
+}
+
+TEST_CASE("ObjectCuts: an asynchronous shard keeps to its line, also after another number of shards", "[ps]") {
+  const auto bucket = new_bucket();
+  {
+    ObjectProcess two[] = {{bucket, quarters(2, false), 0, 1}, {bucket, quarters(2, false), 1, 2}};
+    for (const ObjectProcess& shard : two) CHECK(shard.open().cuts.empty());
+    CHECK(bucket->count("run/bases/") == 2);
+    for (const ObjectProcess& shard : two) CHECK_FALSE(shard.save(6, 6).failure);
+  }
+  ObjectProcess one{bucket, quarters(1, false), 0, 3};
+  CHECK(story::steps_of(one.open().cuts) == std::vector<Step>{6});
+  CHECK(one.value_at(6) == 6);
+  // Killed before it saved anything, it begins with the same.
+  ObjectProcess again{bucket, quarters(1, false), 0, 4};
+  CHECK(story::steps_of(again.open().cuts) == std::vector<Step>{6});
+  CHECK_FALSE(again.save(9, 9).failure);
+  ObjectProcess last{bucket, quarters(1, false), 0, 5};
+  CHECK(story::steps_of(last.open().cuts) == std::vector<Step>{9});
+}
+
+TEST_CASE("ObjectCuts: cuts of another job are refused, damaged cuts are named, replicas have no place there", "[ps]") {
+  const auto bucket = new_bucket();
+  {
+    ObjectProcess first{bucket, quarters(1), 0, 1};
+    CHECK_FALSE(first.open().failure);
+    CHECK_FALSE(first.save(3, 3).failure);
+    CHECK_FALSE(first.save(6, 6).failure);
+  }
+  Job other = quarters(1);
+  other.seed = 7;
+  CHECK(ObjectProcess(bucket, other, 0, 2).open().failure.code == ps_errc::job_mismatch);
+  for (auto& [key, bytes] : bucket->objects)
+    if (const auto cut = CutObjectNames{"run"}.cut_of(key); cut && cut->step == 6) bytes.front() ^= std::byte{1};
+  const CutWork opened = ObjectProcess(bucket, quarters(1), 0, 3).open();
+  CHECK(story::steps_of(opened.cuts) == std::vector<Step>{3});
+  REQUIRE(opened.refused.size() == 1);
+  CHECK(opened.refused.front().code == checkpoint_errc::corrupt_data);
+  CHECK(opened.refused.front().where.starts_with("run/cuts/"));
+  Job replicated = quarters(1);
+  replicated.replicas = 2;
+  CHECK(ObjectProcess(bucket, replicated, 0, 4).open().failure.code == checkpoint_errc::unsupported);
+}
+
+TEST_CASE("ObjectCuts: another job begins with the values of a checkpoint in a store", "[ps]") {
+  const auto bucket = new_bucket();
+  {
+    ObjectProcess before{bucket, quarters(1), 0, 1};
+    CHECK_FALSE(before.open().failure);
+    CHECK_FALSE(before.save(6, 6).failure);
+  }
+  Job job = quarters(1);
+  job.initial_checkpoint = "map://bucket/run/model.ckpt-6";
+  ObjectProcess process{std::make_shared<support::MapObjects>(), job, 0, 2};
+  CHECK_FALSE(process.open().failure);
+  CHECK(process.done({.kind = ObjectKinds::start, .is_initial = true}).failure.code ==
+        checkpoint_errc::no_such_checkpoint);
+  process.bucket->objects = bucket->objects;
+  const CutWork initial = process.done({.kind = ObjectKinds::start, .is_initial = true});
+  CHECK_FALSE(initial.failure);
+  CHECK(initial.cut.values->as<float>().front() == 6);
+}
+
+TEST_CASE("ObjectCuts: without something that opens URLs a URL is refused by a sentence that names the component",
+          "[ps]") {
+  StoredCuts<> cuts;
+  CutWork work{.kind = ObjectKinds::open};
+  work.owner = CutOwner{quarters(1), 0, {"s3://user:secret@bucket/run", 6}, {AnyUpdater{Sgd{}}}};
+  cuts(work);
+  CHECK(work.failure.code == ps_errc::no_object_store);
+  CHECK(work.failure.where == "s3://bucket/run");
+  CHECK(work.failure.code.message().find("distrib::http") != std::string::npos);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <distrib/remote/s3/s3_stores.hpp>
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/remote/http_error.hpp>
+#include <distrib/remote/s3/s3_error.hpp>
+
+#include "support/catch.hpp"
+#include "support/fake_s3.hpp"
+
+#include <array>
+#include <string>
+#include <vector>
+
+using namespace distrib;
+
+TEST_CASE("s3_stores: opens a directory of a bucket, and asks nothing before it is used", "[remote][s3]") {
+  support::FakeS3 server;
+  const OpenObjectStore open = s3_stores(server.options());
+  Error error;
+  ObjectDirectory directory = open(server.object("run/one//"), error);
+  REQUIRE_FALSE(error);
+  CHECK(server.asked().empty());
+  CHECK(directory.root == "run/one");
+  CHECK(directory.url == server.object("run/one"));
+  directory.store.put("run/one/a", as_bytes("letters"), error);
+  CHECK_FALSE(error);
+  CHECK(open(server.object(), error).url == server.object().substr(0, server.object().size() - 1));
+  ObjectDirectory again = open(server.object("run/one"), error);
+  CHECK(as_text(again.store.get("run/one/a", 100, error)) == "letters");
+  std::array<std::byte, 2> two{};
+  again.store.get_range("run/one/a", 1, two, {}, error);
+  CHECK(as_text(two) == "et");
+  ObjectInfo found;
+  CHECK(as_text(again.store.get_end("run/one/a", 3, found, error)) == "ers");
+  CHECK(found.bytes == 7);
+  CHECK(again.store.list("run/", error).size() == 1);
+  again.store.remove("run/one/a", error);
+  CHECK_FALSE(error);
+  CHECK(again.store.get("run/one/a", 100, error).empty());
+  CHECK(error.code == failure::not_found);
+}
+
+TEST_CASE("s3_stores: a store that does not answer is tried three times", "[remote][s3]") {
+  support::FakeS3 server;
+  server.refuse = [](const support::HttpAsked&) { return support::FakeS3::error(503, "ServiceUnavailable"); };
+  Error error;
+  ObjectDirectory directory = s3_stores(server.options(8))(server.object("run"), error);
+  CHECK(directory.store.list("run/", error).empty());
+  CHECK(error.code == failure::unavailable);
+  CHECK(server.asked().size() == 3);
+}
+
+TEST_CASE("s3_stores: another URL is refused", "[remote][s3]") {
+  Error error;
+  for (const char* const url : {"hdfs://host/run", "/run", "s3://", "s3:///run"}) {
+    CHECK(s3_stores()(url, error).url.empty());
+    CHECK(error.code == s3_errc::bad_url);
+  }
+}
+
+TEST_CASE("s3_stores: a long object is written in parts", "[remote][s3]") {
+  support::FakeS3 server;
+  detail::S3Sessions sessions{server.options()};
+  Error error;
+  const S3Location location = S3Location::parse(server.object("run"), error);
+  detail::S3Bucket bucket{sessions.open(location, error), std::size_t{5} << 20};
+  const std::vector<std::byte> bytes((std::size_t{5} << 20) + 7, std::byte{'x'});
+  bucket.put("run/long", bytes, error);
+  CHECK_FALSE(error);
+  CHECK(server.bytes_of("run/long").size() == bytes.size());
+  CHECK(server.kinds().front() == "POST uploads");
+}
