@@ -32,7 +32,7 @@ STAIRS = {
     "core": 0,
     "cluster": 1, "record": 1, "tensor": 1, "optimizer": 1, "net": 1, "net/tls": 1.1, "message": 1,
     "placement": 2, "sharding": 2, "rpc": 2, "checkpoint": 2, "checkpoint/formats": 2.1, "summary": 2, "example": 2,
-    "remote": 3, "remote/s3": 3.1, "export_log": 3,
+    "remote": 3, "remote/s3": 3.1, "export_log": 3, "stream_log": 3,
     "ps/job": 4, "ps/rows": 4.1, "ps/wire": 4.1, "ps/store": 4.2, "ps/protocol": 4.3, "ps/cut": 4.3, "ps/server": 4.4,
     "ps/worker": 4.4,
     "data/order": 4, "data/stream": 4.1, "data": 4.2,

@@ -52,6 +52,7 @@ TEST_CASE("saved") { replay("saved", fuzz::saved); }
 TEST_CASE("safetensors") { replay("safetensors", fuzz::safetensors); }
 TEST_CASE("torch_file") { replay("torch_file", fuzz::torch_file); }
 TEST_CASE("export_log") { replay("export_log", fuzz::export_log); }
+TEST_CASE("stream_log") { replay("stream_log", fuzz::stream_log); }
 TEST_CASE("schedulers") { replay("schedulers", fuzz::schedulers); }
 TEST_CASE("hadoop_pipes") { replay("hadoop_pipes", fuzz::hadoop_pipes); }
 TEST_CASE("spark") { replay("spark", fuzz::spark); }

@@ -27,6 +27,7 @@ void saved(ByteView input);  ///< Indexes and state files of checkpoints, object
 void safetensors(ByteView input);  ///< A safetensors file, and the index of several.
 void torch_file(ByteView input);  ///< A file of PyTorch: its archive, its pickle, and both together.
 void export_log(ByteView input);  ///< Heads, manifests, votes and parts of an export log.
+void stream_log(ByteView input);  ///< The file of a stream log, and its items.
 void schedulers(ByteView input);  ///< Environment variables and lists of Slurm, answers of Kubernetes.
 void hadoop_pipes(ByteView input);  ///< What Hadoop sends to a task, cut anywhere, and its codecs.
 void spark(ByteView input);  ///< A record of Spark, and names of its directories.
