@@ -256,7 +256,7 @@ class Run {
     put(source, state);
   }
 
-  // What somebody may need goes, or is replaced.
+  // Records that a batch may still need vanish, or are replaced.
   void spoil() {
     std::vector<std::uint64_t> list;
     for (const std::uint64_t source : grown_sources())
