@@ -23,6 +23,7 @@
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/phase.hpp>
 #include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/key_lists.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
