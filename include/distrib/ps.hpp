@@ -6,6 +6,7 @@
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/initial_name.hpp>
+#include <distrib/ps/job/reduction_order.hpp>
 #include <distrib/ps/job/row_mean.hpp>
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/rows/clip_rows.hpp>

@@ -4,6 +4,8 @@
 #include "optimizer/against_reference.hpp"
 #include "support/catch.hpp"
 
+#include <cmath>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -27,7 +29,7 @@ TEST_CASE("reduce_mean: adds in order, then divides", "[optimizer]") {
       for (const distrib::detail::Instructions instructions : reference::all_instructions()) {
         CAPTURE(static_cast<int>(instructions));
         mean.assign(size, -7.0F);
-        distrib::detail::mean_of({contributions.data(), ranks, mean.data(), size}, instructions);
+        distrib::detail::mean_of({contributions.data(), ranks, mean.data(), size, ranks}, instructions);
         CHECK(mean == expected);
       }
       distrib::reduce_mean(contributions, blocks[0]);  // into the memory of the first contribution
@@ -54,4 +56,25 @@ TEST_CASE("reduce_mean: divides; multiplying by 1/3 would give another result", 
   std::vector<float> mean(3);
   distrib::reduce_mean(contributions, mean);
   CHECK(mean == values);
+}
+
+TEST_CASE("reduce_sum and mean_of_sum: what reduce_mean does in one pass", "[optimizer]") {
+  for (std::size_t size : {0U, 1U, 5U, 8U, 17U, 1003U}) {
+    CAPTURE(size);
+    std::vector<std::vector<float>> blocks;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) blocks.push_back(reference::numbers(size, rank));
+    const std::vector<std::span<const float>> contributions(blocks.begin(), blocks.end());
+    std::vector<float> expected(size);
+    distrib::reduce_mean(contributions, expected);
+    std::vector<float> sum(size, -7.0F);
+    distrib::reduce_sum(blocks[0], blocks[1], sum);
+    for (std::size_t i = 0; i < size; ++i) CHECK(sum[i] == reference::plus(blocks[0][i], blocks[1][i]));
+    distrib::reduce_sum(sum, blocks[2], sum);  // into the memory of the left one
+    distrib::mean_of_sum(sum, 3, sum);
+    CHECK(sum == expected);
+  }
+  const float zeros[] = {-0.0F, -0.0F};
+  float sum = 1.0F;
+  distrib::reduce_sum({zeros, 1}, {zeros + 1, 1}, {&sum, 1});
+  CHECK(std::signbit(sum));
 }

@@ -47,14 +47,30 @@ inline auto number(std::uint64_t random) -> float {
   return static_cast<float>(static_cast<std::int64_t>(random >> 39) - (1 << 24)) / (1 << 24);
 }
 
-/// Adds the counters of contributions to the counters of a block; the blocks are in rank order.
+/// Returns the sum of the numbers of all ranks, made in a tree: of each aligned block left half + right half.
+template <class T>
+auto sum_in_tree(std::vector<T> numbers) -> T {
+  for (; numbers.size() > 1; numbers.resize((numbers.size() + 1) / 2))
+    for (std::size_t at = 0; at < numbers.size(); at += 2) {
+      volatile T sum = numbers[at];  // each addition by itself
+      if (at + 1 < numbers.size()) sum = sum + numbers[at + 1];
+      numbers[at / 2] = sum;
+    }
+  return numbers[0];
+}
+
+/// Adds the counters of contributions to the counters of a block; the blocks are in rank order. `in_tree`: adds the
+/// contributions to each other first, in a tree.
 inline void count(const distrib::ShardLayout& layout, std::span<const std::span<const float>> blocks,
-                  const distrib::AlignedBuffer& before, distrib::AlignedBuffer& to) {
+                  const distrib::AlignedBuffer& before, distrib::AlignedBuffer& to, bool in_tree = false) {
   const auto add = [&]<class T>(const distrib::ShardLayout::Entry& entry, T zero) {
     for (std::size_t at = entry.offset_bytes; at < entry.offset_bytes + entry.size_bytes; at += sizeof zero) {
       volatile T sum = distrib::load_le<T>(before.data() + at);  // each addition by itself
+      std::vector<T> numbers;
       for (const std::span<const float> block : blocks)
-        sum = sum + distrib::load_le<T>(std::as_bytes(block).data() + at);
+        numbers.push_back(distrib::load_le<T>(std::as_bytes(block).data() + at));
+      if (in_tree) numbers = {sum_in_tree(std::move(numbers))};
+      for (const T number : numbers) sum = sum + number;
       distrib::store_le<T>(to.data() + at, sum);
     }
   };

@@ -165,7 +165,10 @@ class Synchronous {
     }
     using distrib::FloatFormat;
     job.wire_format = dice.pick<FloatFormat>({FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16});
-    if (first == 0 && dice.percent(50)) return job;
+    if (first == 0 && dice.percent(50)) {  // a job without tables: half of these add in a tree
+      if (job.seed / 432 % 2 == 0) job.reduction = ReductionOrder::tree;
+      return job;
+    }
     TableInfo words;  // any keys
     words.name = "words";
     words.dim = static_cast<std::uint32_t>(dice.between(1, 5));
@@ -208,6 +211,14 @@ class Synchronous {
     distrib::Job of = job;
     of.updater = name_of(settings);
     return distrib::settings_hash(to_text(of));
+  }
+
+  static void mean_in_tree(const std::vector<std::span<const float>>& ranks, std::span<float> mean) {
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      std::vector<float> numbers;
+      for (const std::span<const float> rank : ranks) numbers.push_back(rank[i]);
+      mean[i] = sum_in_tree(std::move(numbers)) / static_cast<float>(ranks.size());
+    }
   }
 
   /// True if the condition holds for a possible history of this number of steps. Settings follow each other.
@@ -292,12 +303,13 @@ class Synchronous {
       std::vector<std::span<const float>> blocks;
       for (const HashedModel::Gradients& of_rank : of_ranks) blocks.push_back(of_rank.dense[shard]);
       for (const auto block : blocks) floats.push_back(block.first(mean.as<float>().size()));
-      distrib::reduce_mean(floats, mean.as<float>());
+      if (job.reduction == distrib::ReductionOrder::tree) mean_in_tree(floats, mean.as<float>());
+      else distrib::reduce_mean(floats, mean.as<float>());
       const std::span<float> slots[] = {slot->template as<float>()};
       const std::size_t trained = mean.as<float>().size();
       updaters[0].apply({step}, mean.as<float>(), from.values->as<float>().first(trained),
                         to->as<float>().first(trained), slots);
-      count(layouts()[shard], blocks, *from.values, *to);
+      count(layouts()[shard], blocks, *from.values, *to, job.reduction == distrib::ReductionOrder::tree);
       std::vector<distrib::SharedBuffer> of_groups;
       if (!layouts()[shard].groups().empty()) of_groups.push_back(std::move(slot));
       next.cuts.push_back(

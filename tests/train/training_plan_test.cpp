@@ -233,6 +233,32 @@ TEST_CASE("TrainingPlan: a job that no cluster can run is refused", "[train]") {
   CHECK(refusal(backups.with_replicas(2).plan(), 2, 4) == distrib::train_errc::no_replicas);
 }
 
+TEST_CASE("TrainingPlan: more than 8 ranks add in a tree, if each counts in each step", "[train]") {
+  using distrib::ReductionOrder;
+  const Bench bench;
+  const auto reduction = [](const TrainingPlan& plan, std::uint32_t ranks) {
+    return plan.cluster_job(*plan.model().open(), 1, ranks, much).job.reduction;
+  };
+  const TrainingPlan plain = bench.builder().plan();
+  CHECK(reduction(plain, 1) == ReductionOrder::rank_order);
+  CHECK(reduction(plain, 8) == ReductionOrder::rank_order);
+  CHECK(reduction(plain, 9) == ReductionOrder::tree);
+  CHECK(reduction(bench.builder().with_reduction(ReductionOrder::tree).plan(), 2) == ReductionOrder::tree);
+  CHECK(reduction(bench.builder().with_reduction(ReductionOrder::rank_order).plan(), 9) == ReductionOrder::rank_order);
+  const auto backups = bench.builder().with_consistency(distrib::BulkSynchronousParallel{.replicas_to_aggregate = 9});
+  CHECK(reduction(backups.plan(), 9) == ReductionOrder::tree);
+  CHECK(reduction(backups.plan(), 10) == ReductionOrder::rank_order);
+  const auto free = bench.builder().with_consistency(distrib::AsynchronousParallel{});
+  CHECK(reduction(free.plan(), 9) == ReductionOrder::rank_order);
+  CHECK(refusal(backups.with_reduction(ReductionOrder::tree).plan(), 1, 9) == std::error_code{});
+  CHECK(refusal(backups.with_reduction(ReductionOrder::tree).plan(), 1, 10) == distrib::train_errc::no_tree);
+  CHECK(refusal(free.with_reduction(ReductionOrder::tree).plan(), 1, 2) == distrib::train_errc::no_tree);
+  const support::TempDirectory directory;
+  const auto tables = table_model::builder(table_model::write(directory.path()), 2, 1, 20, TableModel{});
+  CHECK(reduction(tables.plan(), 9) == ReductionOrder::rank_order);
+  CHECK(refusal(tables.with_reduction(ReductionOrder::tree).plan(), 1, 9) == distrib::train_errc::no_tree);
+}
+
 TEST_CASE("TrainingPlan: a table whose rows cannot come and go as it says is refused", "[train]") {
   const support::TempDirectory directory;
   const auto data = table_model::write(directory.path());

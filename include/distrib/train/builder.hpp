@@ -11,6 +11,7 @@
 #include <distrib/optimizer/updater.hpp>
 #include <distrib/placement/strategy.hpp>
 #include <distrib/ps/job/consistency.hpp>
+#include <distrib/ps/job/reduction_order.hpp>
 #include <distrib/ps/job/row_mean.hpp>
 #include <distrib/sharding/partitioner.hpp>
 #include <distrib/train/cluster_mode.hpp>
@@ -66,6 +67,7 @@ struct NoTrainer {
   constexpr auto with_gradient_accumulation(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_gradient_clipping(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_check_numerics(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_reduction(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_row_mean(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_wire_format(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_local_mode(const LocalMode&) const -> NoTrainer { return {}; }  // by type: accepts plain braces
@@ -347,6 +349,15 @@ class TrainerBuilder {
   /// Default: false.
   [[nodiscard]] auto with_check_numerics(bool check = true) const -> TrainerBuilder {
     return with(&TrainingOptions::check_numerics, check);
+  }
+
+  /// Sets in which order the contributions of a step are added: float sums depend on it, so all processes must set the
+  /// same. Default: `ReductionOrder::tree` in a synchronous job with more than `most_ranks_in_order` workers, without
+  /// backup workers and without tables; otherwise `ReductionOrder::rank_order`. A job that continues from a checkpoint
+  /// of rank order, with otherwise the same settings, stays in rank order. `ReductionOrder::tree` in another job is
+  /// `train_errc::no_tree`.
+  [[nodiscard]] auto with_reduction(ReductionOrder reduction) const -> TrainerBuilder {
+    return with(&TrainingOptions::reduction, std::optional{reduction});
   }
 
   /// Sets by what the gradients of one key of a table are divided. Default: by the number of contributions of the step

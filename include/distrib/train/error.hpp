@@ -18,6 +18,7 @@ enum class train_errc {
   no_such_variable, ///< `with_updater` has a prefix or a predicate that fits no variable or table; or `with_initial_checkpoint`, or `updaters()` of the model, has a name that does not exist. Use one of the names in the text, or the beginning of one.
   too_few_workers, ///< A consistency has more `replicas_to_aggregate` than there are workers, so no step would ever be complete. Aggregate at most as many as there are workers, or start more workers.
   no_replicas,     ///< The job cannot have this number of replicas of each shard: it must be 1, or 2 in a synchronous job without backup workers and without `OwnBatches`, with at least 2 parameter servers. Use `BulkSynchronousParallel{}`, or start more servers.
+  no_tree,         ///< `with_reduction(ReductionOrder::tree)` in a job that is not synchronous, has backup workers, or has tables: a tree needs each rank in each step. Leave `with_reduction` out, or use `BulkSynchronousParallel{}` and no tables.
   no_initial_values, ///< A variable has a `CustomInitializer`, but the model does not provide values. Add `void initial_values(distrib::InitialValues<Variables>&, std::uint64_t seed) const` to the model; it may leave out the seed.
   unsupported_initial_values, ///< An Embedding has a `CustomInitializer`. Give it another initializer, or begin with a checkpoint that has its rows.
   bad_initial_name, ///< An entry of `InitialCheckpointOptions::names` has none of the allowed forms, or two entries are for the same name. Write two names, or two prefixes that end with '/'.
@@ -54,6 +55,9 @@ inline constexpr ErrorText train_texts[] = {
     {train_errc::no_replicas, failure::invalid_argument,
      "2 replicas need a synchronous job without backup workers, and at least 2 parameter servers, and there cannot be "
      "more than 2: use BulkSynchronousParallel{}, start more servers, or use 1 replica"},
+    {train_errc::no_tree, failure::invalid_argument,
+     "ReductionOrder::tree needs a synchronous job without backup workers and without tables: leave with_reduction "
+     "out"},
     {train_errc::no_initial_values, failure::invalid_argument,
      "the variable has a CustomInitializer, but the model provides no values: add initial_values() to the model"},
     {train_errc::unsupported_initial_values, failure::unsupported,

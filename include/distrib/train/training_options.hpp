@@ -13,6 +13,7 @@
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/placement/strategy.hpp>
 #include <distrib/ps/job/consistency.hpp>
+#include <distrib/ps/job/reduction_order.hpp>
 #include <distrib/ps/job/row_mean.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/sharding/partitioner.hpp>
@@ -81,6 +82,7 @@ struct TrainingOptions {
   GradientClipping gradient_clipping;
   bool check_numerics = false;
   RowMean row_mean = RowMean::of_those_with_key;
+  std::optional<ReductionOrder> reduction;  ///< Empty: see `TrainerBuilder::with_reduction`.
   FloatFormat wire_format = FloatFormat::float32;
   std::string initial_checkpoint;
   InitialCheckpointOptions initial_checkpoint_options;

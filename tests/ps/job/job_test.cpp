@@ -62,6 +62,7 @@ TEST_CASE("Job: equal jobs have equal hashes, and each fact changes the hash", "
       [](Job& job) { job.gradient_clipping = distrib::ClipByNorm{}; },
       [](Job& job) { job.gradient_clipping = distrib::ClipByValue{}; },
       [](Job& job) { job.check_numerics = true; },
+      [](Job& job) { job.reduction = distrib::ReductionOrder::tree; },
       [](Job& job) { job.wire_format = distrib::FloatFormat::bfloat16; },
       [](Job& job) { job.consistency = distrib::AsynchronousParallel{}; },
       [](Job& job) { job.data = ""; },
@@ -158,6 +159,9 @@ TEST_CASE("Job: a setting that is not the default is a line of its own", "[ps]")
   CHECK(changed([](Job& job) {
           job.gradient_clipping = distrib::ClipByNorm{0.5F};
         }).find("use_nesterov=false\ngradient_clipping norm 0.5\nconsistency bulk") != std::string::npos);
+  CHECK(changed([](Job& job) {
+          job.reduction = distrib::ReductionOrder::tree;
+        }).find("use_nesterov=false\nreduction tree\nconsistency bulk") != std::string::npos);
   CHECK(changed([](Job& job) {
           job.check_numerics = true;
         }).find("use_nesterov=false\ncheck_numerics true\nconsistency bulk") != std::string::npos);

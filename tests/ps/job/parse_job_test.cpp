@@ -64,9 +64,10 @@ auto equal(const Job& one, const Job& other) -> bool {
          one.tasks == other.tasks && one.shards_per_task == other.shards_per_task && one.updater == other.updater &&
          one.updaters_of == other.updaters_of && one.row_mean == other.row_mean &&
          one.gradient_accumulation == other.gradient_accumulation && one.gradient_clipping == other.gradient_clipping &&
-         one.check_numerics == other.check_numerics && one.wire_format == other.wire_format &&
-         one.consistency == other.consistency && one.data == other.data && one.replayable == other.replayable &&
-         one.ranks == other.ranks && one.total_steps == other.total_steps && one.cut_interval == other.cut_interval;
+         one.reduction == other.reduction && one.check_numerics == other.check_numerics &&
+         one.wire_format == other.wire_format && one.consistency == other.consistency && one.data == other.data &&
+         one.replayable == other.replayable && one.ranks == other.ranks && one.total_steps == other.total_steps &&
+         one.cut_interval == other.cut_interval;
 }
 
 /// Where a text is refused; empty if it is accepted.
@@ -108,6 +109,9 @@ auto joined(const std::vector<std::string>& lines) -> std::string {
 TEST_CASE("parse_job: is the opposite of to_text", "[ps]") {
   Job job = cut_job();
   CHECK(equal(parse_job(to_text(job)), job));
+  job.reduction = distrib::ReductionOrder::tree;
+  CHECK(equal(parse_job(to_text(job)), job));
+  job.reduction = distrib::ReductionOrder::rank_order;
   job.consistency = distrib::StaleSynchronousParallel{.staleness = 3};
   job.updater = "";
   job.data = "";
@@ -246,6 +250,15 @@ TEST_CASE("parse_job: names the first line that is not understood", "[ps]") {
        "line 20, 'gradient_clipping norm 1'"},
       {"consistency", "check_numerics true\ngradient_clipping norm 1\nconsistency",
        "line 20, 'gradient_clipping norm 1'"},
+      {"consistency", "reduction rank_order\nconsistency", "line 19, 'reduction rank_order'"},
+      {"consistency", "reduction \nconsistency", "line 19, 'reduction '"},
+      {"consistency", "check_numerics true\nreduction tree\nconsistency", "line 20, 'reduction tree'"},
+      {"bulk_synchronous_parallel", "bulk_synchronous_parallel replicas_to_aggregate=2\nreduction tree",
+       "line 20, 'reduction tree'"},
+      {"consistency bulk_synchronous_parallel",
+       "reduction tree\nconsistency bulk_synchronous_parallel replicas_to_aggregate=2", "line 22, 'ranks 3'"},
+      {"consistency bulk_synchronous_parallel", "reduction tree\nconsistency asynchronous_parallel",
+       "line 22, 'ranks 3'"},
       {"consistency", "check_numerics false\nconsistency", "line 19, 'check_numerics false'"},
       {"consistency", "check_numerics true\ncheck_numerics true\nconsistency", "line 20, 'check_numerics true'"},
       {"updater momentum", "check_numerics true\nupdater momentum", "line 18, 'check_numerics true'"},

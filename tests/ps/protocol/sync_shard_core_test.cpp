@@ -86,6 +86,85 @@ TEST_CASE("SyncShardCore: contributions are reduced in rank order, whatever the 
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
+namespace {
+
+auto tree_job(Rank ranks, Step total) -> Job {
+  Job job = story::job(1, ranks, total, 0);
+  job.reduction = distrib::ReductionOrder::tree;
+  return job;
+}
+
+/// Gives the core these contributions to `step`, in this order of ranks.
+template <class Order>
+void push_all(SyncShard& shard, Step step, const Order& order, const std::array<float, 4>& numbers) {
+  ShardActions ignored;
+  for (const Rank rank : order) shard.push(rank, step, numbers[rank])(ignored);
+}
+
+}  // namespace
+
+TEST_CASE("SyncShardCore: with ReductionOrder::tree the sum is (0 + 1) + (2 + 3), whatever the order of arrival",
+          "[ps]") {
+  // In floats (2^24 + 1) + (1 + 1) is 2^24 + 2, but ((2^24 + 1) + 1) + 1 is 2^24.
+  const std::array<float, 4> numbers{16777216.0F, 1.0F, 1.0F, 1.0F};
+  std::array<Rank, 4> order{0, 1, 2, 3};
+  do {
+    SyncShard shard{SyncShardCore{tree_job(4, 1), 0, sgd()}};
+    push_all(shard, 1, order, numbers);
+    CHECK(shard.core.step() == 1);
+    CHECK(shard.core.store().dense()->as<float>()[0] == -16777218.0F / 4.0F);
+  } while (std::next_permutation(order.begin(), order.end()));
+  SyncShard in_order{SyncShardCore{story::job(1, 4, 1, 0), 0, sgd()}};
+  push_all(in_order, 1, order, numbers);
+  CHECK(in_order.core.store().dense()->as<float>()[0] == -16777216.0F / 4.0F);
+}
+
+TEST_CASE("SyncShardCore: with ReductionOrder::tree each rank counts once, also for steps ahead", "[ps]") {
+  SyncShard shard{SyncShardCore{tree_job(3, 4), 0, sgd()}};
+  tell(ShardStory{
+      {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"ahead", shard.push(1, 2, 6), {"pushed 11 step=2 k=0 cuts=0"}},
+      {"first", shard.push(0, 1, 2), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"again, while it waits", shard.push(0, 1, 2), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"the pair", shard.push(1, 1, 4), {"pushed 11 step=1 k=0 cuts=0"}},
+      {"again, when it is in a sum", shard.push(1, 1, 4), {"pushed 11 step=1 k=0 cuts=0"}},
+      {"the rank without a sibling", shard.push(2, 1, 9), {"pushed 12 step=1 k=1 cuts=0"}},
+      {"", shard.push(2, 2, 3), {"pushed 12 step=2 k=1 cuts=0"}},
+      {"", shard.push(0, 2, 0), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"-(2 + 4 + 9) / 3 - (0 + 6 + 3) / 3", shard.pull(10, 2), {"values 10 step=2 w=-8 k=2 cuts=0"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: a job that was begun in rank order stays in rank order", "[ps]") {
+  const std::array<float, 4> numbers{16777216.0F, 1.0F, 1.0F, 1.0F};
+  const std::array<Rank, 4> order{3, 2, 1, 0};
+  const Job job = tree_job(4, 9);
+  Job before = job;
+  before.reduction = distrib::ReductionOrder::rank_order;
+  const auto from_cut = [&](const Lineage& lineage) {
+    return SyncShard{
+        SyncShardCore{job, 0, sgd(), Cut{3, block(0), {}, {}, {}, lineage}, std::vector<DurableCut>{{3, lineage}}}};
+  };
+  SyncShard old = from_cut(story::only_lineage(before));
+  CHECK(old.core.lineage() == story::only_lineage(before));
+  push_all(old, 4, order, numbers);
+  CHECK(old.core.store().dense()->as<float>()[0] == -16777216.0F / 4.0F);
+  // sent back to the initial values, it begins anew, in the tree
+  ShardActions actions;
+  old.core.restore(10, 0, actions);
+  old.core.cut_loaded(Cut{0, block(0), {}, {}, {}, {}}, actions);
+  CHECK(old.core.lineage() == story::only_lineage(job));
+  push_all(old, 1, order, numbers);
+  CHECK(old.core.store().dense()->as<float>()[0] == -16777218.0F / 4.0F);
+  SyncShard own = from_cut(story::only_lineage(job));
+  push_all(own, 4, order, numbers);
+  CHECK(own.core.store().dense()->as<float>()[0] == -16777218.0F / 4.0F);
+  before.updater = "another";  // other settings too: it is another job from here on
+  const SyncShard other = from_cut(story::only_lineage(before));
+  REQUIRE(other.core.lineage().entries().size() == 2);
+  CHECK(other.core.lineage().entries()[1] == Lineage::Entry{3, distrib::settings_hash(job)});
+}
+
 TEST_CASE("SyncShardCore: a repeat is dropped, a repeat with other bytes is reported (rule 2)", "[ps]") {
   SyncShard shard{SyncShardCore{story::job(1, 2, 9, 2), 0, sgd()}};
   const std::string differs =

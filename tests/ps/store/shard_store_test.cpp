@@ -398,3 +398,41 @@ TEST_CASE("ShardStore: counters get the sum of the counted contributions, not th
     CHECK(bad.where == "sum");
   }
 }
+
+TEST_CASE("ShardStore: contributions may be added two by two", "[ps]") {
+  for (const FloatFormat format : {FloatFormat::float32, FloatFormat::bfloat16}) {
+    Job job = store_job(false);
+    job.wire_format = format;
+    job.variables.push_back({"seen", DType::int64, {2}, {}});
+    job.variables.push_back({"sum", DType::float64, {1}, {}});
+    job.parts.push_back({1, Slice::whole({2}), 0});
+    job.parts.push_back({2, Slice::whole({1}), 0});
+    ShardStore at_once{job, 0, sgd_of_rate_1(), unlimited};
+    ShardStore by_sums{job, 0, sgd_of_rate_1(), unlimited};
+    const auto read = [&](ShardStore& store, float gradient, std::int64_t seen, double sum) {
+      AlignedBuffer block{store.layout().block_bytes()};
+      block.as<float>()[0] = gradient;
+      block.as<std::int64_t>()[8] = seen;
+      block.as<double>()[16] = sum;
+      const auto sent = std::make_shared<AlignedBuffer>(store.layout().wire_block_bytes());
+      distrib::encode_block(store.layout(), block.bytes(), sent->bytes());
+      auto [given, bad] = store.read(sent);
+      REQUIRE_FALSE(bad);
+      return std::move(given);
+    };
+    std::vector<ReadContribution> three;
+    for (ShardStore* const store : {&at_once, &by_sums}) {
+      three.clear();
+      three.push_back(read(*store, 1, 10, 0.5));
+      three.push_back(read(*store, 2, 20, 0.25));
+      three.push_back(read(*store, 6, -5, 8));
+      std::error_code ec;
+      if (store == &at_once) store->apply(1, three, ec);
+      else store->apply_sum(1, store->sum(store->sum(three[0], three[1]), three[2]), 3);
+      REQUIRE_FALSE(ec);
+      CHECK(store->dense()->as<float>()[0] == 1 - 3);
+      CHECK(store->dense()->as<std::int64_t>()[8] == 25);
+      CHECK(store->dense()->as<double>()[16] == 8.75);
+    }
+  }
+}

@@ -34,12 +34,13 @@ struct RowsUpdate {
   std::size_t dim;
 };
 
-/// A mean of `count` contributions of `size` elements each.
+/// The sum of `count` contributions of `size` elements each, divided by `divisor`.
 struct MeanOf {
   const std::span<const float>* contributions;
   std::size_t count;
   float* out;
   std::size_t size;
+  std::size_t divisor;
 };
 
 }  // namespace detail

@@ -10,6 +10,7 @@
 #include <distrib/optimizer/gradient_clipping.hpp>
 #include <distrib/ps/job/consistency.hpp>
 #include <distrib/ps/job/initial_name.hpp>
+#include <distrib/ps/job/reduction_order.hpp>
 #include <distrib/ps/job/row_mean.hpp>
 
 #include <algorithm>
@@ -71,6 +72,9 @@ struct Job {
   RowMean row_mean = RowMean::of_those_with_key;
   std::uint32_t gradient_accumulation = 1;  ///< Number of batches that one contribution is made of.
   GradientClipping gradient_clipping;  ///< Of each contribution, by the worker that makes it.
+  /// In which order contributions are added. A job that continues from values that were made in rank order, with the
+  /// same other settings, stays in rank order.
+  ReductionOrder reduction = ReductionOrder::rank_order;
   bool check_numerics = false;  ///< True: a contribution that is not finite is refused, and the job ends.
   FloatFormat wire_format = FloatFormat::float32;  ///< Of values and gradients in messages; the sender rounds them.
   Consistency consistency;  ///< When contributions count.
@@ -116,6 +120,11 @@ struct Job {
   /// Returns the number of the updater of a variable or table: 0 is `updater`, i + 1 is `updaters_of[i]`.
   [[nodiscard]] DISTRIB_DECL auto updater_of(std::string_view variable) const noexcept -> std::size_t;
 
+  /// True if `ReductionOrder::tree` is possible: every rank counts in each step, and there are no tables.
+  [[nodiscard]] auto can_reduce_in_tree() const noexcept -> bool {
+    return consistency.can_have_replicas(ranks) && tables.empty();
+  }
+
   /// Returns how many contributions `rank` makes. Synchronous: one for each step. Otherwise an equal share of all
   /// contributions; the lowest ranks make the remainder.
   [[nodiscard]] auto steps_of(std::uint32_t rank) const noexcept -> std::uint64_t {
@@ -148,9 +157,9 @@ inline constexpr std::size_t max_job_text = std::size_t{1} << 20;
 /// Returns the canonical description of the job: one fact per line, in a fixed order. Saved with every cut, and
 /// compared at Join.
 ///
-/// Each part of a variable has a line, unless the description would be longer than `max_job_text` then. In that case the
-/// parts of a variable are one line `parts` if `part_slices` has made them, and they lie on consecutive shards, with
-/// shard 0 after the last one. So jobs that have fitted in the limit without such lines keep their text.
+/// Each part of a variable has a line, unless the description would be longer than `max_job_text` then. In that case
+/// the parts of a variable are one line `parts` if `part_slices` has made them, and they lie on consecutive shards,
+/// with shard 0 after the last one. So jobs that have fitted in the limit without such lines keep their text.
 [[nodiscard]] DISTRIB_DECL auto to_text(const Job& job) -> std::string;
 
 /// Returns the SHA-256 of the canonical description.

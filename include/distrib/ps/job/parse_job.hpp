@@ -106,6 +106,7 @@ DISTRIB_DECL void read_parts(JobLines& lines, Job& job, std::size_t number);
 /// - a name that occurs twice; a name of the initial checkpoint that is not valid;
 /// - an initializer, a consistency or an element type that this library does not have (float32; int64 and float64 for
 ///   counters, which start at zeros);
+/// - a reduction in a tree in a job that is not synchronous, has backup workers, or has tables;
 /// - replicas in a job that is not synchronous, has backup workers, or has one task; more replicas to aggregate than
 ///   ranks; tables on more shards than there are virtual shards;
 /// - custom initial values of a table, or beside an initial checkpoint;

@@ -30,9 +30,9 @@ namespace distrib {
 inline namespace v0 {
 
 /// One shard of a synchronous job. Counts each contribution (step, rank) once. Completes a step when it has the
-/// contributions of all ranks: reduces them in rank order and applies the updater. Keeps the values of the newest two
-/// steps and makes cuts. The rules are in docs/design/protocol.md, section "Synchronous jobs"; numbers in comments name
-/// them.
+/// contributions of all ranks: reduces them in rank order, or in a tree as they arrive (`Job::reduction`), and applies
+/// the updater. Keeps the values of the newest two steps and makes cuts. The rules are in docs/design/protocol.md,
+/// section "Synchronous jobs"; numbers in comments name them.
 ///
 /// With backup workers (`Consistency::replicas_to_aggregate`) the first contributions to a step that arrive complete
 /// it, also if they arrive before the step is next; later ones are dropped and counted as stale. Then it is no mistake
@@ -133,7 +133,7 @@ class SyncShardCore {
     if (!remember(step, rank, contribution.checksum))  // rule 2: training continues
       out(RefusedReply{peer, ps_errc::not_repeatable, step, rank});
     if (step <= k_ + window_) {  // rule 3
-      const bool stored = step > k_ && contributions_[step].store(rank, std::move(given), contributions_per_step_);
+      const bool stored = step > k_ && take_in(contributions_[step], rank, std::move(given));
       if (!stored && step > newest_[rank].step) ++stale_;
       if (step >= newest_[rank].step) newest_[rank] = {step, peer};
       if (const std::error_code failed = advance(out)) return out(RefusedReply{peer, failed, step, rank});
@@ -338,7 +338,8 @@ class SyncShardCore {
   // True if the settings never changed, which is what workers of an older version assume; they report no history.
   [[nodiscard]] auto has_one_setting() const -> bool { return lineage_.entries().size() == 1; }
 
-  // Sets the history of the steps after k. `made`: the lineage of the values of k.
+  // Sets the history of the steps after k. `made`: the lineage of the values of k. A job that was begun in rank order
+  // stays in it, although its description says `reduction tree` now: its bits must not change in the middle.
   DISTRIB_DECL void go_on_from(Step k, const Lineage& made);
   // Finds out which of the durable cuts are of this history.
   DISTRIB_DECL void find_own_cuts();
@@ -360,6 +361,16 @@ class SyncShardCore {
     }
     if (bad) out(RefusedReply{peer, bad, 0, given.rank});
     if (!bad || bad == ps_errc::not_repeatable) out(PushedReply{peer, 0, progress()});
+  }
+
+  // Stores a contribution, or adds it to the sums of its step. Returns false if the rank has one already, or the step
+  // is complete.
+  auto take_in(detail::StepContributions& of_step, Rank rank, ReadContribution given) -> bool {
+    if (!in_tree_) return of_step.store(rank, std::move(given), contributions_per_step_);
+    const auto sum = [this](const ReadContribution& left, const ReadContribution& right) {
+      return store_.sum(left, right);
+    };
+    return of_step.add(rank, std::move(given), ranks_, sum);
   }
 
   DISTRIB_DECL auto remember(Step step, Rank rank, std::uint32_t checksum) -> bool;
@@ -412,7 +423,8 @@ class SyncShardCore {
          next != contributions_.end() && next->second.size() == contributions_per_step_;
          next = contributions_.find(k_ + 1)) {
       SharedBuffer before = store_.dense();
-      store_.apply(k_ + 1, next->second.in_rank_order(), ec);
+      if (in_tree_) store_.apply_sum(k_ + 1, next->second.total(), ranks_);
+      else store_.apply(k_ + 1, next->second.in_rank_order(), ec);
       if (ec) break;
       previous_ = std::move(before);
       ++k_;
@@ -489,6 +501,8 @@ class SyncShardCore {
   bool tells_history_;  // false with backup workers
   bool replayable_;
   Sha256Digest settings_;
+  Sha256Digest in_rank_order_{};  // the same settings without the line about the tree; all zeros: there is no such line
+  bool in_tree_ = false;  // contributions are added in a tree
   Lineage lineage_;  // of what is computed next; empty: histories are not reported
   std::uint64_t history_ = 0;  // the digest of `lineage_`; 0: not reported
   std::map<Step, Lineage> lineages_;  // of the durable cuts except cut 0, also of other histories

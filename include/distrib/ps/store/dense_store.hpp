@@ -62,6 +62,12 @@ class DenseStore {
   /// `contributions` are whole blocks of the layout; at least one, unless the shard has no variables.
   DISTRIB_DECL void apply(std::uint64_t count, std::span<const ByteView> contributions);
 
+  /// As `apply` of `number` contributions whose sum `sum` has computed.
+  DISTRIB_DECL void apply_sum(std::uint64_t count, ByteView summed, std::size_t number);
+
+  /// Writes the sum of two contributions, or of two such sums, to `to`: a whole block of the layout, without the gaps.
+  DISTRIB_DECL void sum(ByteView left, ByteView right, std::span<std::byte> to) const;
+
   /// Returns a cut of the current state. The values are shared with the store; slots are copied, because the next
   /// update changes them in place.
   [[nodiscard]] DISTRIB_DECL auto cut(Step step, std::vector<Step> applied = {}) const -> Cut;
@@ -101,13 +107,15 @@ class DenseStore {
   // Copies the values to the slots that begin as the values.
   DISTRIB_DECL void begin_slots();
 
+  // `number`: how many contributions `contributions` are; more than there are blocks, if one block is their sum.
+  DISTRIB_DECL void apply(std::uint64_t count, std::span<const ByteView> contributions, std::size_t number);
   DISTRIB_DECL void update(const Group& group, std::uint64_t count, std::span<const ByteView> contributions,
-                           std::span<float> next);
+                           std::size_t number, std::span<float> next);
 
   /// Returns the mean of `size` elements from `first` on; with one contribution these elements themselves. Valid until
   /// the next call.
-  DISTRIB_DECL auto mean_of(std::span<const ByteView> contributions, std::size_t first, std::size_t size)
-      -> std::span<const float>;
+  DISTRIB_DECL auto mean_of(std::span<const ByteView> contributions, std::size_t number, std::size_t first,
+                            std::size_t size) -> std::span<const float>;
 
   auto next_block() -> std::shared_ptr<AlignedBuffer> {
     // 3: held by the pool, `newest_` and `current_`, so by no reader

@@ -71,6 +71,12 @@ class ShardStore {
   /// system) nothing has changed.
   DISTRIB_DECL void apply(std::uint64_t count, std::span<const ReadContribution> contributions, std::error_code& ec);
 
+  /// Returns the sum of two contributions, or of two such sums, which were read with `read`: of variables and counters.
+  /// Only in a job without tables.
+  [[nodiscard]] DISTRIB_DECL auto sum(const ReadContribution& left, const ReadContribution& right) -> ReadContribution;
+  /// As `apply` of `number` contributions whose sum is `summed`. Only in a job without tables.
+  DISTRIB_DECL void apply_sum(std::uint64_t count, const ReadContribution& summed, std::size_t number);
+
   /// Checks that a pull may ask for `rows`. Returns `ps_errc::no_such_row` if the tables do not have one of them on
   /// this shard. An object that was moved from has no tables.
   [[nodiscard]] auto check(const PullRows& rows) const -> std::error_code {
@@ -162,6 +168,7 @@ class ShardStore {
   SharedBuffer sent_;  // the dense values last sent without rows, encoded,
   SharedBuffer sent_of_;  // and the dense block that `sent_` encodes
   BlockPool decoded_;  // blocks of decoded contributions
+  BlockPool sums_;  // blocks of sums of contributions
   std::vector<ByteView> of_blocks_;  // this and `of_tables_` are members only to keep their capacity
   std::vector<const TableGradients*> of_tables_;
 };

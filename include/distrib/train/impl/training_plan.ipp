@@ -167,6 +167,10 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   if (const std::uint32_t counted = consistency.replicas_to_aggregate(ranks); counted > ranks)
     throw_error(train_errc::too_few_workers,
                 "replicas_to_aggregate=" + std::to_string(counted) + ", " + std::to_string(ranks) + " workers");
+  const bool is_large = ranks > most_ranks_in_order && job.can_reduce_in_tree();
+  job.reduction = options_.reduction.value_or(is_large ? ReductionOrder::tree : ReductionOrder::rank_order);
+  if (job.reduction == ReductionOrder::tree && !job.can_reduce_in_tree())
+    throw_error(train_errc::no_tree, consistency.describe() + ", " + std::to_string(job.tables.size()) + " tables");
   job.total_steps = last_step(model, ranks, done);
   return planned;
 }

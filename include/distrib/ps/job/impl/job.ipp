@@ -23,8 +23,8 @@ DISTRIB_DECL auto Job::updater_of(std::string_view variable) const noexcept -> s
 
 namespace detail {
 
-// "NAME 500 along 0 shards 3 of 500": the parts of one variable, made by `part_slices`, on consecutive shards. Empty: they
-// are not like that.
+// "NAME 500 along 0 shards 3 of 500": the parts of one variable, made by `part_slices`, on consecutive shards. Empty:
+// they are not like that.
 DISTRIB_DECL auto parts_rule(const Job& job, std::span<const Part> parts) -> std::string {
   const VariableInfo& variable = job.variables[parts.front().variable];
   std::size_t axis = 0;
@@ -101,6 +101,7 @@ DISTRIB_DECL auto to_text(const Job& job) -> std::string {
   if (job.row_mean == RowMean::of_all) line("row_mean", std::string{to_text(job.row_mean)});
   if (job.gradient_accumulation != 1) line("gradient_accumulation", std::to_string(job.gradient_accumulation));
   if (job.gradient_clipping != GradientClipping{}) line("gradient_clipping", job.gradient_clipping.describe());
+  if (job.reduction != ReductionOrder::rank_order) line("reduction", std::string{to_text(job.reduction)});
   if (job.check_numerics) line("check_numerics", "true");
   if (job.wire_format != FloatFormat::float32) line("wire_format", std::string{to_text(job.wire_format)});
   line("consistency", job.consistency.describe());

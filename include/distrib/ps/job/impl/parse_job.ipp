@@ -238,6 +238,10 @@ DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job {
     if (!clipping || *clipping == GradientClipping{}) lines.fail();
     else job.gradient_clipping = *clipping;
   }
+  if (lines.next_is("reduction")) {
+    job.reduction = ReductionOrder::tree;
+    if (lines.take("reduction") != to_text(job.reduction)) lines.fail();
+  }
   if (lines.next_is("check_numerics")) {
     job.check_numerics = lines.take("check_numerics") == "true";
     if (!job.check_numerics) lines.fail();
@@ -254,6 +258,7 @@ DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job {
   job.ranks = lines.take_number<std::uint32_t>("ranks", 1, max_job_ranks);
   if (job.consistency.replicas_to_aggregate(job.ranks) > job.ranks) lines.fail();
   if (job.replicas > 1 && !job.consistency.can_have_replicas(job.ranks)) lines.fail();
+  if (job.reduction == ReductionOrder::tree && !job.can_reduce_in_tree()) lines.fail();
   job.total_steps = lines.take_number<std::uint64_t>("total_steps", 1);
   job.cut_interval = lines.take_number<std::uint64_t>("cut_interval", 0);
 

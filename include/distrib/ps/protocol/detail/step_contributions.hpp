@@ -3,6 +3,7 @@
 
 #include <distrib/core/decl.hpp>
 #include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/protocol/detail/tree_sum.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/shard_store.hpp>
 
@@ -11,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace distrib {
@@ -18,14 +20,25 @@ inline namespace v0 {
 namespace detail {
 
 /// The contributions of one step to a shard. They are kept as they arrive, and put into rank order once, when they are
-/// complete. A value.
+/// complete; or they are added in a tree as they arrive (`ReductionOrder::tree`). A value.
 class StepContributions {
  public:
   /// Stores the contribution of `rank`. Returns false, and drops it, if this rank has one already or there are `most`
   /// contributions already.
   DISTRIB_DECL auto store(Rank rank, ReadContribution given, Rank most) -> bool;
 
+  /// Adds the contribution of `rank` to the sums of a tree of `ranks` ranks. Returns false, and drops it, if this rank
+  /// has one already. `sum(left, right)`: returns the sum of two contributions.
+  auto add(Rank rank, ReadContribution given, Rank ranks, auto sum) -> bool {
+    if (!has_place(rank, ranks)) return false;
+    sums_.add(rank, ranks, std::move(given), sum);
+    return true;
+  }
+
+  /// Returns how many ranks have a contribution.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return places_.size(); }
+  /// Returns the sum of all contributions, which were added with `add`. They must be complete.
+  [[nodiscard]] auto total() const -> const ReadContribution& { return sums_.total(); }
 
   /// Returns the contributions in rank order. They must be complete: `store` must not be called after it.
   [[nodiscard]] DISTRIB_DECL auto in_rank_order() -> std::span<const ReadContribution>;
@@ -37,7 +50,12 @@ class StepContributions {
     std::uint32_t at = 0;
   };
 
+  // Notes that `rank` has a contribution, the next one of `read_`. Returns false if it has one already, or there are
+  // `most` contributions already.
+  DISTRIB_DECL auto has_place(Rank rank, Rank most) -> bool;
+
   std::vector<Place> places_;  // ranks ascending
+  TreeSum<ReadContribution> sums_;
   std::vector<ReadContribution> read_;
 };
 

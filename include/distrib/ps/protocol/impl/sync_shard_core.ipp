@@ -22,6 +22,11 @@ DISTRIB_DECL SyncShardCore::SyncShardCore(const Job& job, std::uint32_t shard, c
       tells_history_{contributions_per_step_ == ranks_},
       replayable_{job.replayable},
       settings_{settings_hash(job)} {
+  if (job.reduction == ReductionOrder::tree) {
+    Job before = job;
+    before.reduction = ReductionOrder::rank_order;
+    in_rank_order_ = settings_hash(before);
+  }
   store_.keep_previous(true);
   go_on_from(0, {});
 }
@@ -50,7 +55,12 @@ DISTRIB_DECL auto SyncShardCore::named_progress() const -> Progress {
 
 DISTRIB_DECL void SyncShardCore::go_on_from(Step k, const Lineage& made) {
   if (tells_history_) {
-    lineage_ = made.continued(k, settings_);
+    const Lineage earlier = made.until(k);
+    const bool has_tree = in_rank_order_ != Sha256Digest{};
+    const bool began_in_order = has_tree && !earlier.empty() && earlier.entries().back().settings == in_rank_order_;
+    // sums of the other kind cannot be continued: their workers send the contributions again
+    if (std::exchange(in_tree_, has_tree && !began_in_order) != in_tree_) contributions_.clear();
+    lineage_ = made.continued(k, began_in_order ? in_rank_order_ : settings_);
     history_ = lineage_.digest();
   }
   find_own_cuts();

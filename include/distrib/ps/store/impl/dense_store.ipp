@@ -47,8 +47,29 @@ DISTRIB_DECL auto DenseStore::averages() const -> SharedBuffer {
 }
 
 DISTRIB_DECL void DenseStore::apply(std::uint64_t count, std::span<const ByteView> contributions) {
+  apply(count, contributions, contributions.size());
+}
+
+DISTRIB_DECL void DenseStore::apply_sum(std::uint64_t count, ByteView summed, std::size_t number) {
+  apply(count, std::span{&summed, 1}, number);
+}
+
+DISTRIB_DECL void DenseStore::sum(ByteView left, ByteView right, std::span<std::byte> to) const {
+  const auto floats = [](const auto* bytes, const Group& group) {
+    return std::span{reinterpret_cast<const float*>(bytes) + group.first, group.size};
+  };
+  for (const Group& group : groups_)
+    reduce_sum(floats(left.data(), group), floats(right.data(), group),
+               {reinterpret_cast<float*>(to.data()) + group.first, group.size});
+  for (const Counter& counter : counters_) {
+    std::copy_n(left.data() + counter.offset_bytes, counter.size_bytes, to.data() + counter.offset_bytes);
+    counter.add(right, to);
+  }
+}
+
+DISTRIB_DECL void DenseStore::apply(std::uint64_t count, std::span<const ByteView> contributions, std::size_t number) {
   const std::shared_ptr<AlignedBuffer> next = next_block();
-  for (const Group& group : groups_) update(group, count, contributions, next->as<float>());
+  for (const Group& group : groups_) update(group, count, contributions, number, next->as<float>());
   clear_gaps(next->bytes());
   for (const Counter& counter : counters_) {
     if (next != current_)
@@ -79,27 +100,28 @@ DISTRIB_DECL void DenseStore::Counter::add(ByteView contribution, std::span<std:
 
 // Works in pieces, so that the mean is still in the cache when the updater reads it.
 DISTRIB_DECL void DenseStore::update(const Group& group, std::uint64_t count, std::span<const ByteView> contributions,
-                                     std::span<float> next) {
-  const std::size_t piece = contributions.size() == 1 ? group.size : mean_elements;
+                                     std::size_t number, std::span<float> next) {
+  const std::size_t piece = number == 1 ? group.size : mean_elements;
   for (std::size_t done = 0; done < group.size; done += piece) {
     const std::size_t first = group.first + done;
     const std::size_t size = std::min(piece, group.size - done);
     slots_at_.clear();
     for (const std::span<float> slot : group.slots) slots_at_.push_back(slot.subspan(done, size));
-    group.updater.apply(UpdateStep{count}, mean_of(contributions, first, size),
+    group.updater.apply(UpdateStep{count}, mean_of(contributions, number, first, size),
                         current_->as<float>().subspan(first, size), next.subspan(first, size), slots_at_);
   }
 }
 
-DISTRIB_DECL auto DenseStore::mean_of(std::span<const ByteView> contributions, std::size_t first, std::size_t size)
-    -> std::span<const float> {
+DISTRIB_DECL auto DenseStore::mean_of(std::span<const ByteView> contributions, std::size_t number, std::size_t first,
+                                      std::size_t size) -> std::span<const float> {
   of_each_.clear();
   for (const ByteView one : contributions)
     of_each_.push_back({reinterpret_cast<const float*>(one.data()) + first, size});
-  if (of_each_.size() == 1) return of_each_.front();
+  if (number == 1) return of_each_.front();
   mean_.resize(mean_elements * sizeof(float));
   const std::span<float> mean = mean_.as<float>().first(size);
-  reduce_mean(of_each_, mean);
+  if (number == of_each_.size()) reduce_mean(of_each_, mean);
+  else mean_of_sum(of_each_.front(), number, mean);
   return mean;
 }
 

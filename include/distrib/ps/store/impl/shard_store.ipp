@@ -47,6 +47,19 @@ DISTRIB_DECL void ShardStore::apply(std::uint64_t count, std::span<const ReadCon
   dense_.apply(count, of_blocks_);
 }
 
+DISTRIB_DECL auto ShardStore::sum(const ReadContribution& left, const ReadContribution& right) -> ReadContribution {
+  const auto block = sums_.take(layout_.block_bytes());
+  dense_.sum(left.block->bytes(), right.block->bytes(), block->bytes());
+  ReadContribution both;
+  both.block = block;
+  return both;
+}
+
+DISTRIB_DECL void ShardStore::apply_sum(std::uint64_t count, const ReadContribution& summed, std::size_t number) {
+  sent_of_ = nullptr;
+  dense_.apply_sum(count, summed.block->bytes(), number);
+}
+
 DISTRIB_DECL auto ShardStore::to_send(const SharedBuffer& dense) -> SharedBuffer {
   if (layout_.wire_format() == FloatFormat::float32) return dense;
   if (sent_of_ != dense) {
