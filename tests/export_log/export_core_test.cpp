@@ -213,3 +213,52 @@ TEST_CASE("a chain of parts that nobody commits ends with all rows") {
   }
   CHECK(step == 16);
 }
+
+TEST_CASE("a part that is taken and not written yet: the next one is a delta to it, and each gets its own label") {
+  StartedCore one;
+  CHECK(one.core.plan(1, {}).kind == ExportPlan::Kind::full);
+  one.core.taken();
+  const ExportPlan next = one.core.plan(2, {});
+  CHECK(next.kind == ExportPlan::Kind::delta);
+  CHECK(next.on_taken);
+  CHECK(next.on.empty());
+  one.core.taken();
+  CHECK(one.core.has_pending());
+  one.core.written(1, part_of_core("a"), {});
+  one.core.written(2, part_of_core("b", part_of_core("a").name), {});
+  const distrib::ExportMark mark = one.core.mark();
+  REQUIRE(mark.votes.size() == 2);
+  CHECK(mark.votes[0].label == 1);
+  CHECK(mark.votes[1].label == 2);
+  CHECK(mark.base == part_of_core("b").name);
+  const ExportPlan last = one.core.plan(3, {});
+  CHECK(last.on == part_of_core("b").name);
+  CHECK_FALSE(last.on_taken);
+}
+
+TEST_CASE("a part that is written after the log has proven another state is on no chain") {
+  const distrib::LogPart committed = part_of_core("c");
+  StartedCore one;
+  (void)one.core.plan(9, {});
+  one.core.taken();
+  ExportActions out;
+  one.core.poll(out);
+  distrib::LogView view = view_at(10, 4, committed);  // the shard's other process was faster
+  view.head.epochs = one.head.epochs;
+  view.head.log = one.head.log;
+  one.core.log_read(std::move(view), out);
+  CHECK(one.core.plan(10, committed.state).kind == ExportPlan::Kind::nothing);
+  one.core.written(9, part_of_core("a"), {});
+  const ExportPlan next = one.core.plan(11, {});
+  CHECK(next.kind == ExportPlan::Kind::delta);
+  CHECK(next.on == committed.name);
+}
+
+TEST_CASE("the number of an export decides when all rows are exported, if steps are named") {
+  StartedCore one;
+  (void)one.core.plan(7, {}, 1);
+  one.core.written(7, part_of_core("a"), {});
+  CHECK(one.core.plan(1000, {}, 2).kind == ExportPlan::Kind::delta);  // by its label it would have all rows
+  one.core.written(1000, part_of_core("b", part_of_core("a").name), {});
+  CHECK(one.core.plan(1001, {}, 1000).kind == ExportPlan::Kind::full);
+}

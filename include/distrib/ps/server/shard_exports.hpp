@@ -45,7 +45,7 @@ struct ExportStatus {
 ///
 /// The shell calls `next` after each event, does that work on another thread, and calls `performed`. Only one piece of
 /// work is under way at a time. What fails is tried again after a pause, first a part whose rows are copied already.
-/// Memory: at most `most_waiting` parts.
+/// Memory: at most `most_waiting` parts, and that of the last step, which is never left out and has all rows.
 ///
 /// Events in, work out; no clock, no I/O, no thread. Threads: one at a time, the thread of the store.
 class ShardExports final : public StoreObserver {
@@ -90,6 +90,7 @@ class ShardExports final : public StoreObserver {
  private:
   DISTRIB_DECL void begin(ShardStore& store, Step step, const Lineage& made);
   [[nodiscard]] DISTRIB_DECL auto number_of(Step step) const -> std::uint64_t;
+  [[nodiscard]] DISTRIB_DECL auto leaves_out(Step step, std::uint64_t number) -> bool;
   DISTRIB_DECL void consider(Step step, ShardStore& store);
   DISTRIB_DECL void started();
   DISTRIB_DECL void answer(const ExportAction& action, ExportWork& work, ExportActions& out);
@@ -116,6 +117,7 @@ class ShardExports final : public StoreObserver {
   std::size_t waiting_ = 0;  // parts in the queue or under way
   bool is_under_way_ = false;
   bool wants_poll_ = false;
+  bool is_behind_ = false;  // a step was left out
   std::string last_written_;  // name of the newest part of this run
   Instant not_before_{};  // after a failure
   std::optional<Instant> poll_at_;

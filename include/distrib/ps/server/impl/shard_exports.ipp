@@ -41,7 +41,7 @@ DISTRIB_DECL void ShardExports::begin(ShardStore& store, Step step, const Lineag
   ++run_;
   queue_.clear();
   waiting_ = 0;
-  wants_poll_ = false;
+  wants_poll_ = is_behind_ = false;
   poll_at_.reset();
   last_written_.clear();
   named_.erase(named_.begin(), named_.upper_bound(step));
@@ -68,13 +68,13 @@ DISTRIB_DECL void ShardExports::name(Step step, std::uint64_t number) {
 // Returns the number of the export of a step; 0: it is not due.
 DISTRIB_DECL auto ShardExports::number_of(Step step) const -> std::uint64_t {
   if (step == 0) return 0;
+  // The last step has all rows, on all shards: it is committed whatever was left out before.
+  if (step == total_steps_) return rules_.base_every;
   if (const std::uint64_t every = settings_.every_steps; every != 0) {
-    if (step % every == 0) return step / every;
-    return step == total_steps_ ? step / every + 1 : 0;
+    return step % every == 0 ? step / every : 0;
   }
   const auto at = named_.find(step);
-  if (at != named_.end()) return at->second;
-  return step == total_steps_ ? 1 : 0;
+  return at != named_.end() ? at->second : 0;
 }
 
 DISTRIB_DECL void ShardExports::applied(std::uint64_t count, ShardStore& store) {
@@ -83,12 +83,21 @@ DISTRIB_DECL void ShardExports::applied(std::uint64_t count, ShardStore& store) 
   named_.erase(named_.begin(), named_.upper_bound(count));
 }
 
+// Files are slower than steps. A position needs each shard, so shards must not leave out different steps: one that has
+// left out a step exports only each eighth export, at which the others begin a new chain, until all is committed.
+DISTRIB_DECL auto ShardExports::leaves_out(Step step, std::uint64_t number) -> bool {
+  if (number == 0 || step == total_steps_) return false;
+  if (waiting_ >= most_waiting) is_behind_ = true;
+  else if (waiting_ == 0 && !core_->has_pending()) is_behind_ = false;
+  return waiting_ >= most_waiting || (is_behind_ && number % rules_.most_pending != 0);
+}
+
 DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
   const std::optional<LogManifest>& newest = core_->newest();
   const bool is_newest = newest && newest->lineage == lineage_ && newest->step == step;
   const std::uint64_t number = number_of(step);
   if ((number == 0 && !is_newest) || !core_->has_started()) return;  // changes are counted on
-  if (waiting_ >= most_waiting) {
+  if (leaves_out(step, number)) {
     ++status_.left_out;
     return;
   }
