@@ -63,10 +63,10 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
                                  distrib::SaveCheckpoint{.directory = s.checkpoints, .every_steps = s.save_every},
                                  distrib::WriteSummaries{s.out + "/events"},
                                  distrib::Evaluate{evaluation.batch(500), s.evaluate_every}, distrib::ShowProgress{})
+                     .with_object_stores(object_stores())
                      .with_seed(s.seed)
                      .with_local_mode({.workers = s.workers, .shards = s.shards})
                      .with_replicas(s.replicas)
-                     .with_object_stores(object_stores())
                      .with_cluster_mode(cluster_mode(s, flags, secret))
                      .build(pool, flags);
   const int code = trainer.run();

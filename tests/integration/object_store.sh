@@ -18,7 +18,8 @@ until [ -s store ]; do sleep 0.05; done
 url=s3+$(cat store)/bucket
 
 "$programs/fashion_mnist_convert" /usr/share/datasets/fashion-mnist data >convert.txt
-train=("$programs/fashion_mnist_train" --data data --workers 2 --save_every 40 --evaluate_every 1000000)
+train=("$programs/fashion_mnist_train" --data data --workers 2 --save_every 100 --evaluate_every 1000000)
+steps=1500
 
 show() { tail -n 40 "$1" | sed 's/^/    /' >&2; }
 # Starts a job in the background; its log is NAME.log, its cuts are in the directory NAME of the store.
@@ -40,47 +41,58 @@ pid_of() { sed -nE "s/^launch \| $1 is process ([0-9]+)\$/\1/p" "$name.log" | ta
 says() { [ "$(grep -cE -e "$1" "$name.log")" -gt 0 ] || { fail "$name: no '$1' in the log"; show "$name.log"; }; }
 field() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json"))[sys.argv[2]])' "$@"; }
 same_bits() { [ "$(field "$1" parameters_sha256 2>&1)" = "$expected" ] || { fail "$1: other bits ${2:-}"; show "$1.log"; }; }
-until_step() {  # STEP      waits until a checkpoint of this step or a later one is in the store
+until_there() {  # REGEX      waits until the directory NAME of the store has an object like this
   local tries=0
   until python3 - "$(cat store)" "$name" "$1" <<'PY'
 import re, sys, urllib.request
-ask = urllib.request.Request(f"{sys.argv[1]}/bucket/?list-type=2&prefix={sys.argv[2]}/model.ckpt-", headers={"Authorization": "x"})
-steps = [int(step) for step in re.findall(r"model\.ckpt-0*(\d+)\.", urllib.request.urlopen(ask, timeout=10).read().decode())]
-sys.exit(not any(step >= int(sys.argv[3]) for step in steps))
+ask = urllib.request.Request(f"{sys.argv[1]}/bucket/?list-type=2&prefix={sys.argv[2]}/", headers={"Authorization": "x"})
+keys = re.findall("<Key>(.*?)</Key>", urllib.request.urlopen(ask, timeout=10).read().decode())
+sys.exit(not any(re.match(sys.argv[3], key[len(sys.argv[2]) + 1:]) for key in keys))
 PY
   do
-    kill -0 "$launch" 2>/dev/null || { fail "$name: it ended before step $1"; show "$name.log"; return 0; }
-    [ $((tries += 1)) -le 600 ] || { fail "$name: no step $1 after 60 s"; show "$name.log"; return 0; }
+    kill -0 "$launch" 2>/dev/null || { fail "$name: it ended before $1"; show "$name.log"; return 0; }
+    [ $((tries += 1)) -le 600 ] || { fail "$name: no $1 after 60 s"; show "$name.log"; return 0; }
     sleep 0.1
   done
 }
 
 # --- the bits of local disk ---
 
-"${train[@]}" --out disk --steps 400 >disk.log
+"${train[@]}" --out disk --steps $steps >disk.log
 expected=$(field disk parameters_sha256)
-begin calm --ps 1 --workers 2 -- --steps 400
-ends_with 0
-if grep -qF 'link distrib::http' calm.log; then exit 77; fi
+begin calm --ps 1 --workers 2 -- --steps $steps
+status=0
+wait "$launch" || status=$?
+if grep -qF 'link distrib::http' calm.log; then exit 77; fi  # built without the component
+[ $status -eq 0 ] || { fail "calm: exit code $status"; show calm.log; }
 same_bits calm
-[ "$(field calm checkpoint)" = "$url/calm/model.ckpt-400" ] || fail "calm: the checkpoint is $(field calm checkpoint)"
+[ "$(field calm checkpoint)" = "$url/calm/model.ckpt-$steps" ] || fail "calm: the checkpoint is $(field calm checkpoint)"
 [ ! -e calm/checkpoint ] || fail 'calm: something was written to disk'
-begin calm --ps 1 --workers 2 -- --steps 400  # it is done already
+for where in "$url/calm" "$url/calm/model.ckpt-$steps"; do
+  "$distrib" checkpoint list --json "$where" >list.txt || fail "checkpoint list $where: $?"
+  "$distrib" checkpoint list --json disk/checkpoint >expected.txt
+  diff <(grep -v '"name":"distrib/' list.txt) <(grep -v '"name":"distrib/' expected.txt) >&2 || fail "checkpoint list $where"
+  "$distrib" checkpoint show "$where" global_step >show.txt || fail "checkpoint show $where: $?"
+  "$distrib" checkpoint check "$where" >check.txt || fail "checkpoint check $where: $?"
+  [ "$(grep -c ': good, ' check.txt)" -gt 0 ] || fail "checkpoint check $where: $(cat check.txt)"
+done
+begin calm --ps 1 --workers 2 -- --steps $steps  # it is done already
 ends_with 0
 same_bits calm 'after the end'
 
 # --- kill -9, a store that is away ---
 
-begin kills --ps 2 --workers 2 --restart -- --steps 400
+begin kills --ps 2 --workers 2 --restart -- --steps $steps
 for victim in ps0 ps1 worker1 worker0; do
-  until_step 40
+  until_there model.ckpt-
+  sleep 0.2
   kill -9 "$(pid_of $victim)" 2>/dev/null || fail "kills: $victim is not there"
 done
 ends_with 0
 same_bits kills
 
-begin away --ps 2 --workers 2 --restart -- --steps 400
-until_step 40
+begin away --ps 2 --workers 2 --restart -- --steps $steps
+until_there model.ckpt-
 kill -USR1 $store
 sleep 3
 kill -9 "$(pid_of ps1)" 2>/dev/null || fail 'away: ps1 is not there'
@@ -92,32 +104,31 @@ says 'the object store of the cuts does not answer, waiting: '
 
 # --- stopped, and continued by another number of parameter servers ---
 
-begin moved --ps 2 --workers 2 -- --steps 400
-until_step 80
+begin moved --ps 2 --workers 2 -- --steps $steps
+until_there model.ckpt-
 kill -TERM "$launch"
 ends_with 1
-begin moved --ps 3 --workers 2 -- --steps 400 --parts 3
+begin moved --ps 3 --workers 2 -- --steps $steps --parts 3
 ends_with 0
 says 'going on from its cut of step [1-9]'
 same_bits moved
 
 # --- asynchronous ---
 
-begin loose --ps 2 --workers 2 --restart -- --steps 400 --mode async
+begin loose --ps 2 --workers 2 --restart -- --steps $steps --mode async
 sleep 1
 kill -9 "$(pid_of ps0)" 2>/dev/null || true
 ends_with 0
-[ "$(field loose steps)" = 400 ] || fail "loose: $(field loose steps) steps"
+[ "$(field loose steps)" = $steps ] || fail "loose: $(field loose steps) steps"
 
 # --- two processes of one parameter server ---
 
-begin twice --ps 1 --workers 2 -- --steps 400
+begin twice --ps 1 --workers 2 -- --steps $steps
 first=$launch
-until_step 40
+until_there claims/
 stopped=$(pid_of ps0)
 kill -STOP "$stopped"
-cp twice.log first.log
-begin twice --ps 1 --workers 2 -- --steps 400
+begin twice --ps 1 --workers 2 -- --steps $steps
 ends_with 0
 same_bits twice 'beside a stopped process'
 kill -CONT "$stopped"
@@ -128,7 +139,7 @@ says 'another process of this task has taken over its cuts'
 
 begin busy --ps 1 --workers 2 -- --steps 400000
 first=$launch
-until_step 40
+until_there model.ckpt-
 begin busy --ps 1 --workers 2 -- --steps 400000
 status=0
 wait "$launch" || status=$?

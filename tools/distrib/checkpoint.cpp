@@ -5,6 +5,7 @@
 #include "bytes_text.hpp"
 #include "checkpoint_convert.hpp"
 #include "json_values.hpp"
+#include "remote_records.hpp"
 #include "report.hpp"
 #include "tensor_numbers.hpp"
 
@@ -14,7 +15,10 @@
 #include <distrib/checkpoint/formats/tensor_file.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
 #include <distrib/core/json_text.hpp>
+#include <distrib/core/paths.hpp>
 #include <distrib/core/sha256.hpp>
+#include <distrib/ps/cut/object_checkpoints.hpp>
+#include <distrib/record/any_object_store.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -22,6 +26,9 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace tools {
 
@@ -70,9 +77,27 @@ void note_refused(const std::vector<Error>& refused, const std::string& taken) {
   for (const Error& error : refused) Report::note(in_words(error) + "; used instead: " + taken);
 }
 
+/// Opens a checkpoint of a job in an object store, "s3://bucket/run/model.ckpt-600", or the newest whole one of a
+/// directory, "s3://bucket/run".
+auto open_in_store(const std::string& url, Report& report) -> std::optional<BundleReader> {
+  const distrib::OpenObjectStore stores = object_stores();
+  Error error;
+  std::string prefix = url;
+  if (!distrib::detail::file_of(url).starts_with("model.ckpt-")) prefix = distrib::newest_prefix(url, stores, error);
+  if (!error && prefix.empty()) error = {distrib::checkpoint_errc::no_such_checkpoint, distrib::detail::shown_url(url)};
+  auto reader = error ? std::nullopt : distrib::open_checkpoint(prefix, stores, error);
+  if (error) report.failure(error, checkpoint_exit_of(error.code));
+  return reader;
+}
+
 }  // namespace
 
 auto open_checkpoint(const std::string& path, Report& report) -> std::optional<distrib::TensorFile> {
+  if (distrib::detail::is_url(path)) {
+    auto reader = open_in_store(path, report);
+    if (!reader) return std::nullopt;
+    return distrib::TensorFile{distrib::TensorFormat::checkpoint, *std::move(reader)};
+  }
   if (is_directory(path)) {
     std::vector<Error> refused;
     auto newest = find_newest(path, refused);
@@ -100,10 +125,12 @@ struct Listed {
 /// Opens a checkpoint for reading its index. Faults of its data files are only notes in the report. If `path` is a
 /// directory, opens its newest complete checkpoint, or, if none is complete, the newest one with an index.
 auto open_index(const std::string& path, Report& report) -> std::optional<Listed> {
-  if (!is_directory(path) && distrib::detail::tensor_format_of(path) != distrib::TensorFormat::checkpoint) {
+  const bool is_remote = distrib::detail::is_url(path);
+  if (is_remote ||
+      (!is_directory(path) && distrib::detail::tensor_format_of(path) != distrib::TensorFormat::checkpoint)) {
     auto file = open_checkpoint(path, report);
     if (!file) return std::nullopt;
-    return Listed{path, file->reader.index(), std::move(file->reader)};
+    return Listed{is_remote ? file->reader.prefix() : path, file->reader.index(), std::move(file->reader)};
   }
   std::vector<Error> refused;
   std::vector<std::string> prefixes{path};
@@ -305,11 +332,9 @@ auto show(const CheckpointOptions& options) -> int {
 
 /// Reads a whole checkpoint. Reports each tensor that is damaged, and lists each tensor of a type that is not read: of
 /// these only the checksum is verified.
-void check(const std::string& prefix, Report& report) {
+void check(const BundleReader& of, Report& report) {
   Error error;
-  const auto file = distrib::open_tensor_file(prefix, error);
-  if (!file) return report.failure(error, checkpoint_exit_of(error.code));
-  const BundleReader* const reader = &file->reader;
+  const BundleReader* const reader = &of;
   std::uint64_t total = 0;
   std::uint64_t damaged = 0;
   std::string not_read;
@@ -334,8 +359,39 @@ void check(const std::string& prefix, Report& report) {
                 std::to_string(reader->tensors().size()) + " tensors, " + bytes_text(total));
 }
 
+void check(const std::string& prefix, Report& report) {
+  Error error;
+  const auto file = distrib::open_tensor_file(prefix, error);
+  if (!file) return report.failure(error, checkpoint_exit_of(error.code));
+  check(file->reader, report);
+}
+
+/// Checks a checkpoint in an object store, or all whole ones of a directory there.
+void check_in_store(const std::string& url, Report& report) {
+  if (distrib::detail::file_of(url).starts_with("model.ckpt-")) {
+    if (const auto reader = open_in_store(url, report)) check(*reader, report);
+    return;
+  }
+  Error error;
+  distrib::ObjectDirectory directory = distrib::open_directory(url, object_stores(), error);
+  if (error) return report.failure(error, checkpoint_exit_of(error.code));
+  distrib::ObjectCheckpoints checkpoints{std::move(directory)};
+  const std::vector<distrib::CheckpointKey> whole = checkpoints.list(error);
+  if (!error && whole.empty()) error = {distrib::checkpoint_errc::no_such_checkpoint, distrib::detail::shown_url(url)};
+  if (error) return report.failure(error, checkpoint_exit_of(error.code));
+  for (const distrib::CheckpointKey& key : whole) {
+    const auto reader = checkpoints.open(key, error);
+    if (reader) check(*reader, report);
+    else report.failure(error, checkpoint_exit_of(error.code));
+  }
+}
+
 auto check_all(const CheckpointOptions& options) -> int {
   Report report{options.json};
+  if (distrib::detail::is_url(options.prefix)) {
+    check_in_store(options.prefix, report);
+    return report.finish();
+  }
   if (!is_directory(options.prefix)) {
     check(options.prefix, report);
     return report.finish();
@@ -403,8 +459,9 @@ void add_checkpoint(CLI::App& app, CheckpointOptions& options, int& code) {
       "safetensors and PyTorch.");
   checkpoint->require_subcommand(1);
   checkpoint->footer(
-      "PREFIX is a checkpoint (train/model.ckpt-1000), one of its files, a directory, or a file of safetensors\n"
-      "(x.safetensors, x.safetensors.index.json) or of PyTorch (x.pt). For a directory, `list`, `show` and\n"
+      "PREFIX is a checkpoint (train/model.ckpt-1000), one of its files, a directory, a checkpoint or directory of a\n"
+      "job in an object store (s3://bucket/run), or a file of safetensors (x.safetensors,\n"
+      "x.safetensors.index.json) or of PyTorch (x.pt). For a directory, `list`, `show` and\n"
       "`export` use its newest checkpoint, and `check` uses all.\n"
       "Exit code: 0 no error, 1 something is damaged or incomplete, 64 wrong usage, 66 there is no such\n"
       "checkpoint or tensor, or this command cannot read it (a checkpoint of version 1).\n"

@@ -15,6 +15,7 @@
 #include <distrib/remote/http_file.hpp>
 #include <distrib/remote/s3/s3_client.hpp>
 #include <distrib/remote/s3/s3_files.hpp>
+#include <distrib/remote/s3/s3_stores.hpp>
 #include <distrib/remote/s3/s3_writer.hpp>
 #include <distrib/remote/webhdfs.hpp>
 #include <distrib/remote/webhdfs_client.hpp>
@@ -188,6 +189,8 @@ auto remote_exists(const std::string& url, const RecordsOptions& options, distri
   return false;
 }
 
+auto object_stores() -> distrib::OpenObjectStore { return distrib::s3_stores(); }
+
 #else
 
 namespace {
@@ -228,6 +231,13 @@ auto write_remote_index(const std::string& url, const RecordsOptions&, distrib::
 auto remote_exists(const std::string& url, const RecordsOptions&, distrib::Error& error) -> bool {
   static_cast<void>(NotBuilt{url}.read({}, error));
   return false;
+}
+
+auto object_stores() -> distrib::OpenObjectStore {
+  return [](const std::string& url, distrib::Error& error) {
+    static_cast<void>(NotBuilt{url}.read({}, error));
+    return distrib::ObjectDirectory{};
+  };
 }
 
 #endif

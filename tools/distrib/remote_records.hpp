@@ -5,6 +5,7 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/record/any_byte_source.hpp>
+#include <distrib/record/any_object_store.hpp>
 #include <distrib/record/byte_source.hpp>
 #include <distrib/record/record_writer.hpp>
 
@@ -52,5 +53,9 @@ struct RemoteIndex {
 
 /// True if there is a file with this URL. On failure sets `error`.
 [[nodiscard]] auto remote_exists(const std::string& url, const RecordsOptions& options, distrib::Error& error) -> bool;
+
+/// Returns what opens directories in object stores; it sets an error if this command was built without the component
+/// http.
+[[nodiscard]] auto object_stores() -> distrib::OpenObjectStore;
 
 }  // namespace tools

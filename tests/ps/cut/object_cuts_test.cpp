@@ -130,7 +130,9 @@ TEST_CASE("ObjectCuts: a process that is followed tells nothing more", "[ps]") {
   CHECK_FALSE(first.save(3, 3).failure);
   second.others_answer = false;
   CHECK(story::steps_of(second.open().cuts) == std::vector<Step>{3});
-  CHECK(first.save(6, 6).failure.code == ps_errc::shard_taken_over);
+  const Error followed = first.save(6, 6).failure;
+  CHECK(followed.code == ps_errc::shard_taken_over);
+  CHECK(followed.where == "map://bucket/run: run/claims/00000/0000000002-0000000000000002");
   CHECK(first.done({.kind = ObjectKinds::look}).failure.code == ps_errc::shard_taken_over);
   CHECK_FALSE(second.save(6, 6).failure);
 }

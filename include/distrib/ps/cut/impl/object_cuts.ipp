@@ -162,7 +162,10 @@ DISTRIB_DECL auto ObjectCuts::run(const std::function<void(Out&)>& begin) -> Obj
     const ObjectAction action = *std::exchange(asked_, std::nullopt);
     core_.answered(perform(action), out);
   }
-  return *std::exchange(done_, std::nullopt);
+  ObjectCutsDone done = *std::exchange(done_, std::nullopt);
+  if (done.failure && done.failure.where.find("://") == std::string::npos)
+    done.failure.where = directory_.url + ": " + done.failure.where;
+  return done;
 }
 
 // Performs a request, again and again until the store answers or the task is to end.
