@@ -270,6 +270,23 @@ TEST_CASE("another shard counts what rests on items that its own copy has") {
   CHECK(story.tell().empty());
 }
 
+TEST_CASE("a copy of a life before counts for nothing") {
+  ShardStory story;
+  StreamShardCore core{{false, 4, true}};
+  auto old = std::make_shared<StreamLog>(*log_with_records(4, {5, 50}));
+  old->raise_horizon(9);
+  core.start(distrib::StreamFile{{5, 50}, old, true}, {}, {}, story.out);
+  CHECK(core.may_count(1, 2));
+  core.seal(1, {6, 60}, story.out);
+  core.written(story.out);
+  CHECK_FALSE(core.may_count(1, 2));
+  (void)story.tell();
+  CHECK(core.accept(1, {6, 60}, log_with_records(2, {6, 60}), story.out));
+  CHECK(story.tell() == "drop others, write 2, hello to all");
+  CHECK(core.is_open());
+  CHECK_FALSE(core.may_count(1, 2));  // the durable copy is still the old one
+}
+
 TEST_CASE("a shard that starts goes on with its file, or with the longest copy in its cuts") {
   ShardStory story;
   StreamShardCore core{{false, 4, true}};
