@@ -106,7 +106,10 @@ DISTRIB_DECL auto ExportPartWriter::write(const TakenPart& part, ErrorRef to) co
   for (const ShardLayout::Entry& entry : layout_.entries())
     contents.slices.push_back({entry.name, entry.dtype, entry.whole, entry.slice,
                                part.dense->bytes().subspan(entry.offset_bytes, entry.size_bytes)});
-  std::ranges::stable_sort(contents.slices, {}, &PartSlice::name);
+  // Slices of one variable stay in the order of the shard's block.
+  std::ranges::sort(contents.slices, {}, [](const PartSlice& slice) {
+    return std::pair{std::string_view{slice.name}, slice.bytes.data()};
+  });
   return write_log_part(contents, to);
 }
 

@@ -131,7 +131,10 @@ DISTRIB_DECL auto ShardStatus::decode(ByteView head) -> bool {
       case wire_tag(27, WireType::varint): stale = reader.uint64(); break;
       case wire_tag(28, WireType::varint): no_values = reader.boolean(); break;
       case wire_tag(29, WireType::bytes): arithmetic = reader.text(); break;
-      case wire_tag(30, WireType::bytes): good = exported.emplace().decode(reader.bytes()); break;
+      case wire_tag(30, WireType::bytes):
+        exported = ExportedStatus{};
+        good = exported->decode(reader.bytes());
+        break;
       case wire_tag(31, WireType::varint): nonce = reader.uint64(); break;
     }
   return good && reader.ok();
