@@ -112,7 +112,7 @@ void print_mean() {
   const std::span<const float> contributions[] = {blocks[0], blocks[1], blocks[2], blocks[3], blocks[4]};
   print_all("mean", [&](Instructions instructions) {
     std::vector<float> mean(size);
-    distrib::detail::mean_of({contributions, 5, mean.data(), size}, instructions);
+    distrib::detail::mean_of({contributions, 5, mean.data(), size, 5}, instructions);
     return hash({mean});
   });
 }
