@@ -107,9 +107,8 @@ DISTRIB_DECL auto ExportPartWriter::write(const TakenPart& part, ErrorRef to) co
     contents.slices.push_back({entry.name, entry.dtype, entry.whole, entry.slice,
                                part.dense->bytes().subspan(entry.offset_bytes, entry.size_bytes)});
   // Slices of one variable stay in the order of the shard's block.
-  std::ranges::sort(contents.slices, {}, [](const PartSlice& slice) {
-    return std::pair{std::string_view{slice.name}, slice.bytes.data()};
-  });
+  std::ranges::sort(contents.slices, {},
+                    [](const PartSlice& slice) { return std::pair{std::string_view{slice.name}, slice.bytes.data()}; });
   return write_log_part(contents, to);
 }
 
