@@ -22,13 +22,14 @@ train=("$programs/fashion_mnist_train" --data data --workers 2 --save_every 100 
 steps=1500
 
 show() { tail -n 40 "$1" | sed 's/^/    /' >&2; }
-# Starts a job in the background; its log is NAME.log, its cuts are in the directory NAME of the store.
+# Starts a job in the background; its log is NAME.log, its cuts are in the directory NAME of the store. What its chief
+# writes is in the directory NAME, or $results.
 begin() {  # NAME LAUNCH_OPTION... -- TRAIN_OPTION...
   name=$1
   shift
   local options=()
   while [ "$1" != -- ]; do options+=("$1"); shift; done
-  timeout -k 5 200 "$distrib" launch "${options[@]}" -- "${train[@]}" --out "$name" --checkpoints "$url/$name" "${@:2}" \
+  timeout -k 5 200 "$distrib" launch "${options[@]}" -- "${train[@]}" --out "${results:-$name}" --checkpoints "$url/$name" "${@:2}" \
     >>"$name.log" 2>&1 &
   launch=$!
 }
@@ -40,7 +41,7 @@ ends_with() {  # CODE
 pid_of() { sed -nE "s/^launch \| $1 is process ([0-9]+)\$/\1/p" "$name.log" | tail -n 1; }  # TASK
 says() { [ "$(grep -cE -e "$1" "$name.log")" -gt 0 ] || { fail "$name: no '$1' in the log"; show "$name.log"; }; }
 field() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json"))[sys.argv[2]])' "$@"; }
-same_bits() { [ "$(field "$1" parameters_sha256 2>&1)" = "$expected" ] || { fail "$1: other bits ${2:-}"; show "$1.log"; }; }
+same_bits() { [ "$(field "$1" parameters_sha256 2>&1)" = "$expected" ] || { fail "$1: other bits ${2:-}"; show "$name.log"; }; }
 until_there() {  # REGEX      waits until the directory NAME of the store has an object like this
   local tries=0
   until python3 - "$(cat store)" "$name" "$1" <<'PY'
@@ -128,9 +129,9 @@ first=$launch
 until_there claims/
 stopped=$(pid_of ps0)
 kill -STOP "$stopped"
-begin twice --ps 1 --workers 2 -- --steps $steps
+results=second begin twice --ps 1 --workers 2 -- --steps $steps
 ends_with 0
-same_bits twice 'beside a stopped process'
+same_bits second 'beside a stopped process'
 kill -CONT "$stopped"
 status=0
 wait "$first" || status=$?
@@ -140,7 +141,7 @@ says 'another process of this task has taken over its cuts'
 begin busy --ps 1 --workers 2 -- --steps 400000
 first=$launch
 until_there model.ckpt-
-begin busy --ps 1 --workers 2 -- --steps 400000
+results=third begin busy --ps 1 --workers 2 -- --steps 400000
 status=0
 wait "$launch" || status=$?
 [ $status -eq 65 ] || fail "busy: the second process ends with $status"
