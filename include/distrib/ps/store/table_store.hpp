@@ -173,7 +173,7 @@ class TableStore {
     return digests;
   }
 
-  /// From now on takes note of which rows change, and keeps a digest of each table: for exports. Reads all rows once.
+  /// From now on takes note of the rows that change, and keeps a digest of each table: for exports. Reads all rows once.
   void track_changes() {
     for (detail::ShardTable& table : tables_) table.track_changes();
   }

@@ -71,7 +71,7 @@ class ShardTable {
     count_changes_from_here();
   }
 
-  /// From now on, also after `load`, takes note of which rows change, and keeps a digest. Costs a hash of each row that
+  /// From now on, also after `load`, takes note of the rows that change, and keeps a digest. Costs a hash of each row that
   /// changes for the first time, and 8 bytes.
   void track_changes() {
     changes_.emplace();
