@@ -66,7 +66,7 @@ TEST_CASE("ExportPartWriter: a part has ascending keys, tables by name, and what
   const distrib::PartTable& words = read->tables[2];
   REQUIRE(words.rows() == 3);
   for (std::size_t i = 0; i < 3; ++i) {
-    const std::uint64_t key = std::array{2, 5, 9}[i];
+    const std::uint64_t key = std::array<std::uint64_t, 3>{2, 5, 9}[i];
     CHECK(words.key(i) == key);
     row.resize(3);
     words.row(i, row);
