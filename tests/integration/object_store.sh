@@ -18,8 +18,8 @@ until [ -s store ]; do sleep 0.05; done
 url=s3+$(cat store)/bucket
 
 "$programs/fashion_mnist_convert" /usr/share/datasets/fashion-mnist data >convert.txt
-train=("$programs/fashion_mnist_train" --data data --workers 2 --save_every 100 --evaluate_every 1000000)
-steps=1500
+train=("$programs/fashion_mnist_train" --data data --workers 2 --save_every 50 --evaluate_every 1000000)
+steps=600
 
 show() { tail -n 40 "$1" | sed 's/^/    /' >&2; }
 # Starts a job in the background; its log is NAME.log, its cuts are in the directory NAME of the store. What its chief
@@ -84,9 +84,8 @@ same_bits calm 'after the end'
 # --- kill -9, a store that is away ---
 
 begin kills --ps 2 --workers 2 --restart -- --steps $steps
+until_there model.ckpt-
 for victim in ps0 ps1 worker1 worker0; do
-  until_there model.ckpt-
-  sleep 0.2
   kill -9 "$(pid_of $victim)" 2>/dev/null || fail "kills: $victim is not there"
 done
 ends_with 0

@@ -9,7 +9,9 @@
 #include "support/fake_s3.hpp"
 
 #include <array>
+#include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace distrib;
@@ -61,7 +63,9 @@ TEST_CASE("s3_stores: another URL is refused", "[remote][s3]") {
 
 TEST_CASE("s3_stores: a long object is written in parts", "[remote][s3]") {
   support::FakeS3 server;
-  detail::S3Sessions sessions{server.options()};
+  S3Options options = server.options();
+  options.http.idle_timeout = options.http.timeout = std::chrono::seconds{120};  // a part is long for a busy machine
+  detail::S3Sessions sessions{std::move(options)};
   Error error;
   const S3Location location = S3Location::parse(server.object("run"), error);
   detail::S3Bucket bucket{sessions.open(location, error), std::size_t{5} << 20};
