@@ -24,6 +24,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -80,7 +81,13 @@ auto cpu_seconds() -> double {
   return static_cast<double>(now.ru_utime.tv_sec + now.ru_stime.tv_sec) +
          1e-6 * static_cast<double>(now.ru_utime.tv_usec + now.ru_stime.tv_usec);
 }
-auto peak_mib() -> double { return static_cast<double>(use().ru_maxrss) / 1024; }
+// Not ru_maxrss: that begins with the memory of the process that has started this one.
+auto peak_mib() -> double {
+  std::ifstream status{"/proc/self/status"};
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;
+  throw std::runtime_error("/proc/self/status has no VmHWM");
+}
 
 auto number_of(const char* text) -> std::uint32_t { return static_cast<std::uint32_t>(std::stoul(text)); }
 
