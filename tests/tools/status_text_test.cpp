@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/distrib/status_text.hpp"
 
+#include "ps/running_shard.hpp"
 #include "support/catch.hpp"
 
 #include <chrono>
@@ -10,51 +11,15 @@
 using distrib::ShardStatus;
 using namespace std::chrono_literals;
 
-namespace {
-
-auto running() -> ShardStatus {
-  ShardStatus shard;
-  shard.task = 1;
-  shard.shard = 2;
-  shard.shards = 3;
-  shard.tasks = 2;
-  shard.ranks = 12;
-  shard.uptime = 61'500ms;
-  shard.job_hash = std::string(64, 'a');
-  shard.consistency = "bulk_synchronous_parallel";
-  shard.arithmetic = "distrib";
-  shard.total_steps = 6000;
-  shard.open = true;
-  shard.step = 120;
-  shard.newest_cut = 100;
-  shard.contributions = 1440;
-  shard.staleness = 1;
-  shard.value_bytes = 1'234'567;
-  shard.slot_bytes = 512;
-  shard.variables = 1002;
-  shard.pushes = 1441;
-  shard.pushed_bytes = 2'000'000'000;
-  shard.pulls = 1450;
-  shard.pulled_bytes = 999;
-  shard.parked = 3;
-  for (int i = 0; i < 99; ++i) shard.push_times.add(16us);
-  shard.push_times.add(2ms);
-  shard.of_ranks = {{0, true, 121}, {11, false, 120}};
-  shard.of_variables = {{"dense/kernel", 1'000'000}, {"b", 64}};
-  return shard;
-}
-
-}  // namespace
-
 TEST_CASE("status_text: a job without a last step", "[tools]") {
-  ShardStatus shard = running();
+  ShardStatus shard = running_shard();
   shard.total_steps = distrib::open_end;
   CHECK(tools::status_text(shard, nullptr).find("  step           120, durable 100\n") != std::string::npos);
 }
 
 TEST_CASE("status_text: a shard with a job", "[tools]") {
   const tools::StatusRates rates{10.25, 123.0, 2'500'000.0};
-  const std::string text = tools::status_text(running(), &rates);
+  const std::string text = tools::status_text(running_shard(), &rates);
   CHECK(text ==
         "/job:ps/task:1 shard 2, up 61 s: bulk_synchronous_parallel, job aaaaaaaaaaaa\n"
         "  step           120 of 6000, durable 100\n"
@@ -72,14 +37,14 @@ TEST_CASE("status_text: a shard with a job", "[tools]") {
         "    dense/kernel  976 KiB\n"
         "    b             64 B\n"
         "    and 1000 more\n");
-  CHECK(tools::status_text(running(), nullptr).find("per second") == std::string::npos);
-  ShardStatus with_backups = running();
+  CHECK(tools::status_text(running_shard(), nullptr).find("per second") == std::string::npos);
+  ShardStatus with_backups = running_shard();
   with_backups.stale = 7;
   CHECK(tools::status_text(with_backups, nullptr).find(" behind, 7 arrived too late\n") != std::string::npos);
-  ShardStatus unsaid = running();
+  ShardStatus unsaid = running_shard();
   unsaid.arithmetic.clear();
   CHECK(tools::status_text(unsaid, nullptr).find("arithmetic") == std::string::npos);
-  ShardStatus waiting = running();
+  ShardStatus waiting = running_shard();
   waiting.no_values = true;
   CHECK_THAT(
       tools::status_text(waiting, nullptr),
@@ -100,7 +65,7 @@ TEST_CASE("status_text: a shard without a job, and one that reads its cuts", "[t
 }
 
 TEST_CASE("status_text: a shard that exports", "[tools]") {
-  ShardStatus shard = running();
+  ShardStatus shard = running_shard();
   shard.exported.emplace(ShardStatus::ExportedStatus{12, 110, 120, 0, 0, 0xAB, 1});
   const std::string line =
       "  export         position 12 of step 110; this shard at step 120, digest 00000000000000ab0000000000000001";
@@ -111,19 +76,19 @@ TEST_CASE("status_text: a shard that exports", "[tools]") {
   CHECK(tools::status_json(shard, nullptr)
             .find(R"("export_position":12,"export_step":110,"exported_step":120,"exports_left_out":2,)"
                   R"("export_failures":3,"exported_digest":"00000000000000ab0000000000000001")") != std::string::npos);
-  CHECK(tools::status_json(running(), nullptr).find("export") == std::string::npos);
+  CHECK(tools::status_json(running_shard(), nullptr).find("export") == std::string::npos);
 }
 
 TEST_CASE("status_json: a shard as one line, with its rates at the end", "[tools]") {
   const tools::StatusRates rates{10.5, 123, 2.5};
-  const std::string json = tools::status_json(running(), &rates);
+  const std::string json = tools::status_json(running_shard(), &rates);
   CHECK(json.starts_with(R"({"task":1,"shard":2,)"));
   CHECK(json.ends_with(R"(],"steps_per_second":10.5,"contributions_per_second":123,"bytes_per_second":2.5})"));
   CHECK(tools::status_json({}, nullptr).find("per_second") == std::string::npos);
 }
 
 TEST_CASE("status_rates: measured by the shard's own clock", "[tools]") {
-  const ShardStatus before = running();
+  const ShardStatus before = running_shard();
   ShardStatus now = before;
   now.uptime += 2s;
   now.step += 10;

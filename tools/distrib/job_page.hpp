@@ -34,7 +34,7 @@ class JobPage {
           std::shared_ptr<const distrib::Transport> transport);
   JobPage(const JobPage&) = delete;
   auto operator=(const JobPage&) -> JobPage& = delete;
-  /// Waits for the answers of parameter servers that it has asked: up to 2 s.
+  /// Waits for the answers of the parameter servers that it is asking: up to 2 s for each.
   ~JobPage();
 
   /// Returns where the page is: "http://127.0.0.1:8000/".

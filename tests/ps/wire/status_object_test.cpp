@@ -1,44 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/wire/status_object.hpp>
 
+#include "ps/running_shard.hpp"
 #include "support/catch.hpp"
 
-#include <chrono>
 #include <string>
 
-using namespace std::chrono_literals;
-
 TEST_CASE("status_object: all that is known of a shard", "[ps]") {
-  distrib::ShardStatus shard;
-  shard.task = 1;
-  shard.shard = 2;
-  shard.shards = 3;
-  shard.tasks = 2;
-  shard.ranks = 12;
-  shard.uptime = 61'500ms;
-  shard.job_hash = std::string(64, 'a');
-  shard.consistency = "bulk_synchronous_parallel";
-  shard.arithmetic = "distrib";
-  shard.total_steps = 6000;
-  shard.open = true;
-  shard.step = 120;
-  shard.newest_cut = 100;
-  shard.contributions = 1440;
-  shard.staleness = 1;
-  shard.value_bytes = 1'234'567;
-  shard.slot_bytes = 512;
-  shard.variables = 1002;
-  shard.pushes = 1441;
-  shard.pushed_bytes = 2'000'000'000;
-  shard.pulls = 1450;
-  shard.pulled_bytes = 999;
-  shard.parked = 3;
-  for (int i = 0; i < 99; ++i) shard.push_times.add(16us);
-  shard.push_times.add(2ms);
-  shard.of_ranks = {{0, true, 121}, {11, false, 120}};
-  shard.of_variables = {{"dense/kernel", 1'000'000}, {"b", 64}};
   CHECK(
-      distrib::status_object(shard).text() ==
+      distrib::status_object(running_shard()).text() ==
       R"({"task":1,"shard":2,"shards":3,"tasks":2,"workers":12,"uptime_seconds":61.5,"job":")" + std::string(64, 'a') +
           R"(","consistency":"bulk_synchronous_parallel","arithmetic":"distrib","open":true,"no_values":false,"step":120,"total_steps":6000,"newest_cut":100,)"
           R"("contributions":1440,"stale":0,"staleness":1,"pushes":1441,"pushed_bytes":2000000000,"pulls":1450,)"

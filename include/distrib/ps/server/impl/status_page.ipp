@@ -77,7 +77,7 @@ li { overflow-wrap: anywhere; border-bottom: 1px solid var(--line); padding: .15
 'use strict';
 const at = id => document.getElementById(id);
 const WINDOW = 60, SPEEDS = 300;  // seconds
-let before = null, front = null, cutStep = -1, cutSeen = 0, speeds = [], waits = [], cells = null, lastGood = Date.now();
+let before = null, cutStep = -1, cutSeen = 0, speeds = [], waits = [], cells = null, lastGood = Date.now();
 
 const whole = n => Math.round(n).toLocaleString('en');
 const bytes = n => {
