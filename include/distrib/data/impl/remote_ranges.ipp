@@ -216,8 +216,8 @@ DISTRIB_DECL void share_out(const std::function<void(std::function<void()>)>& po
   for (std::size_t i = 0; post && i < helpers && i + 1 < count; ++i) post(work);
   work();
   for (std::size_t ended = 0; (ended = shared->ended) != count;) shared->ended.wait(ended);
-  const std::lock_guard lock{shared->mutex};
-  if (shared->thrown) std::rethrow_exception(shared->thrown);
+  // Taken out: otherwise a helper that is late would free the exception while the caller reads it.
+  if (shared->thrown) std::rethrow_exception(std::exchange(shared->thrown, nullptr));
 }
 
 // Returns the offsets in a list of ends, or nothing if they do not fit the file.
