@@ -9,7 +9,7 @@ set -euo pipefail
 unset TF_CONFIG NO_COLOR DISTRIB_TLS_DIRECTORY DISTRIB_SECRET DISTRIB_SECRET_FILE DISTRIB_RANKS
 
 "$programs/fashion_mnist_convert" /usr/share/datasets/fashion-mnist data >convert.txt
-train=("$programs/fashion_mnist_train" --data data --batch 16 --evaluate_every 20)
+train=("$programs/fashion_mnist_train" --data data --batch 16 --evaluate_every 20 --adopt_after 4)
 hash_of() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json"))["parameters_sha256"])' "$1"; }
 same_bits() { [ "$(hash_of "$1" 2>&1)" = "$2" ] || { fail "$1: the hash differs from that of one process"; tail -n 30 "$1"*.log >&2; }; }
 has() { case $(cat "$1") in *"$2"*) ;; *) fail "$1 does not say '$2'"; tail -n 5 "$1" >&2 ;; esac; }
@@ -99,7 +99,7 @@ end_of(3, signal.SIGKILL)  # comes back at once, and has its ranks again
 start("worker", 3)
 until("8 processes again", lambda: served_by(*range(8)))
 
-end_of(7, signal.SIGKILL)  # for ever: its ranks are adopted after 15 s
+end_of(7, signal.SIGKILL)  # for ever: its ranks are adopted after 4 s
 for index in (2, 3, 4, 5, 6):
     end_of(index, signal.SIGTERM)
 until("2 processes serve all ranks", lambda: served_by(0, 1))

@@ -76,8 +76,6 @@ class RankClient : public std::enable_shared_from_this<RankClient> {
   DISTRIB_DECL void fail(int code, const Error& why);
   DISTRIB_DECL void after(std::chrono::milliseconds pause, void (RankClient::*what)());
   [[nodiscard]] DISTRIB_DECL auto question(bool leaves) const -> AskRanksRequest;
-  // Destroys the client later: it may be in the middle of a completion.
-  DISTRIB_DECL void drop_client();
 
   static constexpr std::chrono::milliseconds ask_within{30'000};
   static constexpr std::chrono::milliseconds pause_between{20};
@@ -89,7 +87,7 @@ class RankClient : public std::enable_shared_from_this<RankClient> {
   RankOwner& owner_;
   std::uint64_t id_;  // of this process
   std::unique_ptr<PeerConnector> connector_;
-  std::shared_ptr<RpcClient> client_;
+  std::unique_ptr<RpcClient> client_;
   detail::SteadyTimer timer_;
   Instant deadline_{};  // when to give up connecting
   bool was_answered_ = false;  // since it last connected

@@ -45,7 +45,7 @@ DISTRIB_DECL void RankClient::close() {
   closed_ = true;
   timer_.cancel();
   connector_.reset();
-  drop_client();
+  client_.reset();
 }
 
 DISTRIB_DECL void RankClient::connect() {
@@ -65,7 +65,7 @@ DISTRIB_DECL void RankClient::connected(const Error& error, std::optional<PeerSt
   if (closed_) return;
   if (detail::is_tls_refusal(error.code)) return fail(exit_code::refused, error);
   if (error) return lost(error.code);
-  client_ = std::make_shared<RpcClient>(*std::move(stream), options_.rpc);
+  client_ = std::make_unique<RpcClient>(*std::move(stream), options_.rpc);
   ask();
 }
 
@@ -98,7 +98,7 @@ DISTRIB_DECL void RankClient::answered(const std::error_code& code, const std::s
 }
 
 DISTRIB_DECL void RankClient::lost(const std::error_code& code) {
-  drop_client();
+  client_.reset();
   const Instant now = Clock::now();
   if (std::exchange(was_answered_, false)) deadline_ = instant_after(now, options_.lost_after);
   if (now >= deadline_)
@@ -121,10 +121,6 @@ DISTRIB_DECL void RankClient::after(std::chrono::milliseconds pause, void (RankC
 DISTRIB_DECL auto RankClient::question(bool leaves) const -> AskRanksRequest {
   return {id_,    options_.index, options_.is_chief,
           leaves, options_.ranks, leaves ? std::vector<Rank>{} : owner_.serves()};
-}
-
-DISTRIB_DECL void RankClient::drop_client() {
-  if (client_ != nullptr) asio::post(executor_, [client = std::exchange(client_, nullptr)] {});
 }
 
 }  // namespace v0
