@@ -119,7 +119,6 @@ TEST_CASE("LaunchCore: workers of dealt ranks that are started later, or again, 
   CHECK(job.core.all_ended());
 
   Job fixed;
-  job.said();
   CHECK(more(fixed).back() == "asked for one more worker, but without --ranks the workers are fixed");
   Job alone{{.first_dealt = 1, .dealt = 2, .idle = 1}};
   CHECK(alone.ended(1, killed, 10ms).back() == "terminate");  // one that was never started serves nothing
