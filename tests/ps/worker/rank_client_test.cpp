@@ -23,11 +23,11 @@ const ClusterSpec rank_cluster{{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1
 
 /// A process that does what it is told.
 struct Asking : RankOwner {
-  Asking(asio::io_context& context, const Address& server, std::uint32_t index, std::uint32_t ranks) {
+  Asking(asio::io_context& context, const Address& server, std::uint32_t index, std::uint32_t of_job) {
     RankClient::Options options;
     options.index = index;
     options.is_chief = index == 0;
-    options.ranks = ranks;
+    options.ranks = of_job;
     options.start_within = 200ms;
     RankOwner& owner = *this;
     client = std::make_shared<RankClient>(context.get_executor(), server, options, owner);
