@@ -40,7 +40,7 @@ struct ShardOptions {
   std::uint64_t max_pull_bytes = std::uint64_t{256} << 20;
   /// A cut of tables is copied in pieces of this size, with other events between them.
   std::size_t copy_bytes = std::size_t{512} << 10;
-  DealingTimes dealing;  ///< In a job with dealt ranks: when they are dealt.
+  DealingTimes dealing = {};  ///< In a job with dealt ranks: when they are dealt.
 };
 
 }  // namespace v0

@@ -70,7 +70,7 @@ struct AskRanksRequest {
   bool is_chief = false;
   bool leaves = false;  ///< It gives up all its ranks, and does not ask again.
   std::uint32_t ranks = 0;  ///< Ranks of its job.
-  std::vector<Rank> serves;  ///< The ranks that it serves, ascending.
+  std::vector<Rank> serves = {};  ///< The ranks that it serves, ascending.
 
   DISTRIB_DECL void encode(WireWriter& head) const;
   /// Fails also if `serves` does not ascend, or is not below `ranks`.
@@ -80,7 +80,7 @@ struct AskRanksRequest {
 /// The ranks that a process shall serve. Answered when they differ from those that it serves, and at the end of the
 /// job; otherwise after a while, so that both ends know of each other.
 struct AskRanksReply {
-  std::vector<Rank> serve;  ///< Ascending.
+  std::vector<Rank> serve = {};  ///< Ascending.
   bool over = false;  ///< The job is done.
 
   DISTRIB_DECL void encode(WireWriter& head) const;
