@@ -34,8 +34,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 INCLUDE, TESTS = ROOT / "include", ROOT / "tests"
 LIBRARIES = "-Wl,--as-needed -lssl -lcrypto -lisal -lz -lpthread".split()
 CORES = ["ps/protocol/sync_shard_core", "ps/protocol/async_shard_core", "ps/protocol/sync_worker_core",
-         "ps/protocol/async_worker_core", "ps/cut/object_cuts_core", "ps/server/shard_exports", "export_log/export_core",
-         "rpc/server_core", "rpc/client_core", "sim/disk", "sim/wire", "sim/scheduler"]
+         "ps/protocol/async_worker_core", "ps/cut/object_cuts_core", "ps/server/shard_exports", "ps/server/rank_dealer",
+         "ps/worker/served_ranks", "export_log/export_core", "rpc/server_core",
+         "rpc/client_core", "sim/disk", "sim/wire", "sim/scheduler"]
 COMPILE_SECONDS, MEMORY = 600, 12 << 30
 
 Mutation = collections.namedtuple("Mutation", "file line old new text")  # text: the whole file, with the mistake
