@@ -94,6 +94,7 @@ DISTRIB_DECL auto StreamShardCore::fits(const StreamLog& log, const StreamPropos
 }
 
 DISTRIB_DECL void StreamShardCore::written(StreamShardActions& out) {
+  if (!writing_) return;  // the caller reports a write that was not asked for
   file_ = std::exchange(writing_, std::nullopt);
   log_ = file_->log;
   is_given_ = file_->is_given;
