@@ -28,7 +28,8 @@ inline namespace v0 {
 /// Where a replica reads its model: an export log. A value.
 struct ExportSource {
   std::string directory;  ///< A path, which may be on a file system that other machines write; or a URL.
-  OpenObjectStore open_store = {};  ///< Opens a URL, as `s3_stores()` of the component distrib::http; empty: paths only.
+  OpenObjectStore open_store =
+      {};  ///< Opens a URL, as `s3_stores()` of the component distrib::http; empty: paths only.
 };
 
 /// One version of a model, which does not change while this object exists: tables and dense variables of the same

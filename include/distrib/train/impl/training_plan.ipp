@@ -106,9 +106,8 @@ DISTRIB_DECL auto TrainingPlan::cut_settings() const -> CutSettings {
             .retention = save()->retention()};
   }
   if (exports())
-    cuts.exports = {.directory = everywhere(exports()->to),
-                    .every_steps = exports()->every.steps,
-                    .every = exports()->every.time};
+    cuts.exports = {
+        .directory = everywhere(exports()->to), .every_steps = exports()->every.steps, .every = exports()->every.time};
   return cuts;
 }
 
