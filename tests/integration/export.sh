@@ -63,6 +63,7 @@ while not os.path.exists(out + ".stop"):
 json.dump({"seen": seen, "failures": failures}, open(out, "w"))
 EOP
 serve() {  # starts the server; $server is its process
+  : >serve.txt  # the server makes it later than this looks
   "$programs/click_serve" killed/log 127.0.0.1:0 >serve.txt 2>&1 &
   server=$!
   for _ in $(seq 200); do
@@ -204,7 +205,7 @@ print(f"{len(killed)} positions with kills, {compared} compared, {served} of {le
 assert compared > 0 and served > 0 and rows > 0
 EOP
 
-# --- a log in an object store: the same digests, which process is killed, and while the store is away ---
+# --- a log in an object store: the same digests after a kill, and while the store is away ---
 
 export AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE AWS_SECRET_ACCESS_KEY=SECRETSECRET AWS_REGION=us-east-1
 export AWS_EC2_METADATA_DISABLED=true HOME=$work
