@@ -9,6 +9,7 @@
 #include <distrib/core/paths.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variable_info.hpp>
+#include <distrib/export_log/error.hpp>
 #include <distrib/optimizer/any_updater.hpp>
 #include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/optimizer/updater_list.hpp>
@@ -96,16 +97,17 @@ DISTRIB_DECL auto TrainingPlan::cluster_job(const OpenModel& model, std::uint32_
 
 DISTRIB_DECL auto TrainingPlan::cut_settings() const -> CutSettings {
   CutSettings cuts;
+  const auto everywhere = [](const std::string& name) {
+    return detail::is_url(name) ? name : detail::absolute_path(name);
+  };
   if (save()) {
-    const std::string& directory = save()->directory;
-    cuts = {.directory = detail::is_url(directory) ? directory : detail::absolute_path(directory),
+    cuts = {.directory = everywhere(save()->directory),
             .keep_every = save()->every_steps,
             .retention = save()->retention()};
   }
   if (exports())
-    cuts.exports = {.directory = detail::absolute_path(exports()->to),
-                    .every_steps = exports()->every.steps,
-                    .every = exports()->every.time};
+    cuts.exports = {
+        .directory = everywhere(exports()->to), .every_steps = exports()->every.steps, .every = exports()->every.time};
   return cuts;
 }
 
@@ -117,6 +119,11 @@ DISTRIB_DECL void TrainingPlan::check_exports(const Job& job) const {
   for (const TableInfo& table : job.tables)
     if (table.kept_as == FloatFormat::float16)
       throw_error(train_errc::cannot_export, "table " + table.name + ", which is kept as float16");
+  if (!detail::is_url(exported.to)) return;
+  if (!options_.object_stores) throw_error(export_errc::no_object_store, detail::shown_url(exported.to));
+  Error error;
+  static_cast<void>(options_.object_stores(exported.to, error));
+  throw_if(error);
 }
 
 DISTRIB_DECL void TrainingPlan::check_directory() const {
