@@ -290,7 +290,7 @@ TEST_CASE("EmbeddingTable: stops at a key for which there is no memory, and cont
 }
 
 TEST_CASE("EmbeddingTable: a counted key that cannot be admitted keeps its count", "[ps]") {
-  MemoryBudget budget{100 << 10};  // less than a slab
+  MemoryBudget budget{std::size_t{1} << 20};  // less than a slab
   EmbeddingTable table{{4, 0}, budget, {.min_count = 2}};
   make(table, {1}, 1);
   std::vector<float*> rows(1);
@@ -385,7 +385,7 @@ TEST_CASE("EmbeddingTable: can be moved, and returns all memory to the budget", 
 
 TEST_CASE("EmbeddingTable: count() counts a whole batch or nothing", "[ps]") {
   const auto min_count = static_cast<std::uint32_t>(GENERATE(1, 2));
-  MemoryBudget budget{std::size_t{2} << 20 | 40 << 10};  // memory for 256 rows, see above
+  MemoryBudget budget{(std::size_t{2} << 20) + mapped(4) + 2 * mapped(16) + mapped(4)};  // memory for 256 rows, see above
   EmbeddingTable table{{1024, 1}, budget, {min_count}};
   Model model{min_count, {}};
   const auto range = [](std::uint64_t first, std::uint64_t end) {
