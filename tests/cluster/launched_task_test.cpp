@@ -428,3 +428,21 @@ TEST_CASE("LaunchedTask: exit_code returns the code that asks for a restart", "[
     CHECK(error.where == "DISTRIB_RETRY_EXIT_CODE=" + std::string{text});
   }
 }
+
+TEST_CASE("LaunchedTask: the number of dealt ranks, by a flag or a variable, beside any source", "[cluster]") {
+  CHECK(launched(four_variables).task.flags.ranks == 0);
+  CHECK(launched(joined({four_variables, {{"DISTRIB_RANKS", "16"}}})).task.flags.ranks == 16);
+  CHECK(launched(joined({tf_config_variables, {{"DISTRIB_RANKS", "16"}}}), {"--ranks=9", "-x"}).task.flags.ranks == 9);
+  CHECK(launched(tf_config_variables, {"--ranks", "9", "-x"}).rest == Strings{"-x"});
+  CHECK(launched(tf_config_variables, {"--ranks", "9"}).task.launcher == Launcher::tf_config);
+  Arguments flags = four_flags;
+  flags.push_back("--ranks=1048576");
+  CHECK(launched({}, flags).task.flags.ranks == 1U << 20);
+  for (const char* wrong : {"--ranks=0", "--ranks=1048577", "--ranks=many", "--ranks=-1"}) {
+    flags.back() = wrong;
+    const Launched refused = launched({}, flags);
+    CHECK(refused.error.code == cluster_errc::bad_integer);
+    CHECK(refused.error.where == wrong);
+  }
+  CHECK(launched(joined({four_variables, {{"DISTRIB_RANKS", "x"}}})).error.code == cluster_errc::bad_integer);
+}

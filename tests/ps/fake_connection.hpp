@@ -81,6 +81,11 @@ class Connection {
       for (const std::uint64_t of : reply.sizes) size += of;
       if (size != 0) text += " of " + std::to_string(size) + " bytes" + story::text(reply.body);
       else if (reply.body != nullptr) text += " more";
+    } else if (methods_.at(call) == distrib::AskRanks::id) {
+      distrib::AskRanksReply reply;
+      REQUIRE(decode(head, body, reply));
+      text = reply.over ? " over" : " ranks";
+      for (const distrib::Rank rank : reply.serve) text += " " + std::to_string(rank);
     } else if (methods_.at(call) == distrib::Status::id) {
       REQUIRE(decode(head, body, status = {}));
       text = " status";

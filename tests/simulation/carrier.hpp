@@ -2,15 +2,21 @@
 #pragma once
 
 #include <distrib/core/crc32c.hpp>
+#include <distrib/net/instant.hpp>
+#include <distrib/ps/job/exit_code.hpp>
+#include <distrib/ps/server/rank_dealer.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
+#include <distrib/ps/worker/served_ranks.hpp>
 #include <distrib/sim/dice.hpp>
 
 #include "support/actions.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,6 +39,19 @@ using distrib::sim::Dice;
 /// The durable cuts of one shard.
 using Disk = std::map<Step, Cut>;
 
+/// Who deals the ranks of a job, and which ranks a process serves. Used only if the rules name a `Dealer`.
+template <class Rules>
+struct DealingOf {
+  using Dealer = distrib::RankDealer;
+  using Served = distrib::ServedRanks;
+};
+template <class Rules>
+  requires requires { typename Rules::Dealer; }
+struct DealingOf<Rules> {
+  using Dealer = typename Rules::Dealer;
+  using Served = typename Rules::Served;
+};
+
 /// Carries one job from start to end. `Rules` is a kind of job, drawn from the dice: which cores, what a contribution
 /// is, what must be true of every answer, of every cut and at the end (see random_runs_test.cpp).
 ///
@@ -46,13 +65,16 @@ using Disk = std::map<Step, Cut>;
 /// - cuts, contributions and the keys of rows take long; cuts are copied while updates continue;
 /// - disks are lost in part or completely, or are full for a while;
 /// - the state of another replica takes long, or the fetch breaks;
-/// - the whole job is ended and started again with other settings.
+/// - the whole job is ended and started again with other settings;
+/// - with dealt ranks: processes come, are lost for ever or come back, leave, and go on as zombies, each with all its
+///   ranks; their questions and the answers are lost or late, and the dealer starts anew with its shard.
 ///
 /// In this class a "shard" is a replica of a shard, by its number.
 template <class Rules>
 class Carrier {
  public:
-  explicit Carrier(std::uint64_t seed) : dice_{seed}, of_changes_{seed ^ 0x5e77}, rules_{dice_} {
+  explicit Carrier(std::uint64_t seed)
+      : dice_{seed}, of_changes_{seed ^ 0x5e77}, of_dealing_{seed ^ 0xdea1}, rules_{dice_} {
     const auto span = static_cast<std::uint64_t>(rules_.job.total_steps * rules_.job.ranks) * (4 * shard_count() + 2);
     for (auto kills = dice_.pick<unsigned>({0, 1, 1, 2, 3, 6, 10}); kills > 0; --kills)
       faults_.push_back({dice_.between(1, span), true});
@@ -73,6 +95,13 @@ class Carrier {
       slow_rank_ = static_cast<Rank>(of_changes_.below(rules_.job.ranks));
     std::ranges::sort(changes_);
     faultless_ = faultless_ && changes_.empty();
+    if constexpr (deals) {
+      changes_.clear();
+      faultless_ = false;
+      for (auto joins = of_dealing_.pick<unsigned>({0, 1, 2, 4}); joins > 0; --joins)
+        joins_.push_back(of_dealing_.between(1, span));
+      std::ranges::sort(joins_);
+    }
   }
 
   /// Returns an empty text if the job came to its end and everything was right; otherwise what was wrong.
@@ -83,8 +112,12 @@ class Carrier {
       shards_[shard].disk = rules_.first_disk(of(shard));
       start_shard(shard);
     }
-    for (Rank rank = 0; rank < ranks_.size(); ++rank) start_worker(rank);
-    while (wrong_.empty() && !std::ranges::all_of(ranks_, &RankState::done)) {
+    if constexpr (deals) {
+      for (auto first = of_dealing_.between(1, 5); first > 0; --first) start_process(newest_index_++);
+    } else {
+      for (Rank rank = 0; rank < ranks_.size(); ++rank) start_worker(rank);
+    }
+    while (wrong_.empty() && !is_over()) {
       if (++now_ > most_events) return "stuck: events go on, but the job does not end";
       const bool waiting = misfortune();
       if (!event() && !waiting) return "stuck: no task has anything to do";
@@ -106,6 +139,7 @@ class Carrier {
 
  private:
   static constexpr std::uint64_t most_events = 400'000;
+  static constexpr bool deals = requires { typename Rules::Dealer; };
 
   struct Fault {
     std::uint64_t when;
@@ -143,6 +177,18 @@ class Carrier {
     std::deque<distrib::Compute> computing;
     std::uint64_t until = 0;  // when an older process of its rank (a zombie) ends; 0: the newest process
   };
+  /// A process that serves dealt ranks.
+  struct ProcessState {
+    std::uint32_t index = 0;
+    typename DealingOf<Rules>::Served core;
+    std::map<Rank, std::uint64_t> workers = {};
+    std::optional<std::uint64_t> answered_at = {};  // when the answer to its question comes; empty: it asks nothing now
+    std::optional<std::vector<Rank>> answer = {};  // empty: it is lost
+  };
+  struct Returning {
+    std::uint32_t index;
+    std::uint64_t when;
+  };
   struct Answer {
     support::ShardAction what;
     unsigned join;  // number of the Join: items of a Join that is not the newest are dropped, as in `WorkerNode`
@@ -161,6 +207,12 @@ class Carrier {
     std::uint64_t id;
     std::uint32_t shard;
   };
+
+  // With dealt ranks: a rank that is done says that everything is saved; others that were served then end, too.
+  [[nodiscard]] auto is_over() const -> bool {
+    if (!deals) return std::ranges::all_of(ranks_, &RankState::done);
+    return processes_.empty() && std::ranges::any_of(ranks_, &RankState::done);
+  }
 
   [[nodiscard]] auto shard_count() const -> std::uint32_t { return rules_.job.num_replicas(); }
   // Returns the shard that this is a replica of.
@@ -187,11 +239,15 @@ class Carrier {
         waiting = true;
         if (shards_[shard].back <= now_) start_shard(shard);
       }
-    for (Rank rank = 0; rank < ranks_.size(); ++rank)
+    for (Rank rank = 0; !deals && rank < ranks_.size(); ++rank)
       if (ranks_[rank].worker == 0 && !ranks_[rank].done) {
         waiting = true;
         if (ranks_[rank].back <= now_) start_worker(rank);
       }
+    if constexpr (deals) {
+      waiting = true;
+      change_processes();
+    }
     for (const std::uint64_t id : worker_ids()) {
       const std::uint64_t until = workers_.at(id).until;
       waiting = waiting || until != 0;
@@ -205,11 +261,14 @@ class Carrier {
     std::vector<std::uint32_t> up;  // shards, then ranks
     for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
       if (shards_[shard].core != nullptr) up.push_back(shard);
-    for (Rank rank = 0; rank < ranks_.size(); ++rank)
-      if (ranks_[rank].worker != 0) up.push_back(shard_count() + rank);
+    std::vector<std::uint64_t> processes;
+    for (const auto& entry : processes_) processes.push_back(entry.first);
+    for (Rank rank = 0; rank < (deals ? processes.size() : ranks_.size()); ++rank)
+      if (deals || ranks_[rank].worker != 0) up.push_back(shard_count() + rank);
     if (up.empty()) return;
     const std::uint32_t victim = up[dice_.below(up.size())];
     if (victim < shard_count()) return end_shard(victim);
+    if constexpr (deals) return strike_process(processes[victim - shard_count()]);
     RankState& rank = ranks_[victim - shard_count()];
     if (dice_.percent(30)) {
       workers_.at(rank.worker).until = now_ + dice_.between(20, 300);
@@ -241,6 +300,111 @@ class Carrier {
     }
   }
 
+  // --- processes that serve dealt ranks ---
+
+  [[nodiscard]] auto time() const -> distrib::Instant { return distrib::Instant{} + std::chrono::milliseconds{now_}; }
+
+  void make_dealer() {
+    dealer_.emplace(static_cast<Rank>(ranks_.size()), newest_index_ + of_dealing_.below(3),
+                    distrib::DealingTimes{std::chrono::milliseconds{150}, std::chrono::milliseconds{40}}, time());
+  }
+
+  void start_process(std::uint32_t index) {
+    const std::uint64_t id = ++newest_process_;
+    processes_.emplace(id, ProcessState{index, typename DealingOf<Rules>::Served{index == 0}});
+    on_process(id, [](auto& core, auto& out) { core.start(out); });
+  }
+
+  // Processes come and come back, ask, and get answers.
+  void change_processes() {
+    const bool is_done = std::ranges::any_of(ranks_, &RankState::done);
+    for (; !joins_.empty() && joins_.front() <= now_; joins_.erase(joins_.begin()))
+      if (!is_done) start_process(newest_index_++);
+    for (std::size_t i = 0; i < returning_.size(); ++i)
+      if (returning_[i].when <= now_) {
+        const Returning back = returning_[i];
+        returning_.erase(returning_.begin() + static_cast<std::ptrdiff_t>(i--));
+        if (!is_done) start_process(back.index);
+      }
+    if (processes_.empty() && returning_.empty() && !is_done) returning_.push_back({newest_index_++, now_ + 20});
+    if (dealer_ && dealer_->wake() && *dealer_->wake() <= time()) dealer_->look(time());
+    std::vector<std::uint64_t> ids;
+    for (const auto& entry : processes_) ids.push_back(entry.first);
+    for (const std::uint64_t id : ids) {
+      const auto known = processes_.find(id);
+      if (known == processes_.end()) continue;
+      ProcessState& process = known->second;
+      if (is_done && of_dealing_.percent(10)) {
+        on_process(id, [](auto& core, auto& out) { core.job_is_over(out); });
+      } else if (!process.answered_at) {
+        if (dealer_ && of_dealing_.percent(10)) ask_dealer(id, process);
+      } else if (*process.answered_at <= now_) {
+        process.answered_at.reset();
+        const std::optional<std::vector<Rank>> answer = std::exchange(process.answer, std::nullopt);
+        if (answer) on_process(id, [&](auto& core, auto& out) { core.dealt(*answer, out); });
+      }
+    }
+  }
+
+  void ask_dealer(std::uint64_t id, ProcessState& process) {
+    process.answered_at = now_ + of_dealing_.below(20);
+    if (of_dealing_.percent(10)) return;  // the question is lost
+    dealer_->asked({id, process.index, process.index == 0}, process.core.serves(), time());
+    if (of_dealing_.percent(90)) process.answer = dealer_->dealt(id);
+    if (of_dealing_.percent(2)) process.answer.emplace();  // wrong advice, which costs time only
+  }
+
+  // A process is killed, goes on as a zombie without the dealer, or is asked to stop. Some come back.
+  void strike_process(std::uint64_t id) {
+    const std::uint32_t index = processes_.at(id).index;
+    if (dice_.percent(50)) returning_.push_back({index, now_ + dice_.between(1, 60)});
+    if (dice_.percent(30)) {
+      if (dealer_ && dice_.percent(70)) dealer_->left(id, time());
+      return on_process(id, [](auto& core, auto& out) { core.stop(out); });
+    }
+    const bool is_zombie = dice_.percent(30);
+    for (const auto& [rank, worker] : processes_.at(id).workers)
+      if (is_zombie) workers_.at(worker).until = now_ + dice_.between(20, 300);
+      else end_worker(worker, dice_.percent(50));
+    processes_.erase(id);
+  }
+
+  template <class Event>
+  void on_process(std::uint64_t id, Event happens) {
+    struct Actions {
+      std::vector<distrib::StartRank> starts;
+      std::vector<distrib::StopRank> stops;
+      bool done = false;
+      void operator()(distrib::StartRank action) { starts.push_back(action); }
+      void operator()(distrib::StopRank action) { stops.push_back(action); }
+      void operator()(distrib::ProcessDone) { done = true; }
+    } actions;
+    happens(processes_.at(id).core, actions);
+    for (const distrib::StartRank& action : actions.starts) {
+      start_worker(action.rank);
+      if (processes_.contains(id)) processes_.at(id).workers[action.rank] = newest_worker_;
+    }
+    for (const distrib::StopRank& action : actions.stops) {
+      if (!processes_.contains(id)) break;
+      const auto worker = processes_.at(id).workers.find(action.rank);
+      if (worker != processes_.at(id).workers.end())
+        on_worker(worker->second, [](auto& core, auto& out) { core.stop(out); });
+    }
+    if (actions.done) processes_.erase(id);
+  }
+
+  // A worker has ended by itself.
+  void worker_ended(std::uint64_t worker, Rank rank, bool left) {
+    ranks_[rank].done = ranks_[rank].done || !left;
+    for (auto& [id, process] : processes_) {
+      const auto served = process.workers.find(rank);
+      if (served == process.workers.end() || served->second != worker) continue;
+      process.workers.erase(served);
+      const int code = left ? distrib::exit_code::again : distrib::exit_code::done;
+      return on_process(id, [&](auto& core, auto& out) { core.ended(rank, code, out); });
+    }
+  }
+
   void reset_one() {
     std::vector<Peer> held;
     for (const auto& [peer, link] : links_)
@@ -263,6 +427,8 @@ class Carrier {
         std::erase_if(state.disk, [newest](const auto& cut) { return cut.first != 0 && cut.first != newest; });
     }
     state.core = rules_.shard(of(shard), state.disk);
+    if constexpr (deals)
+      if (shard == 0) make_dealer();
     if (rules_.job.replicas == 1) return;
     state.starting = true;
     ask_sibling(shard);
@@ -274,6 +440,7 @@ class Carrier {
 
   void end_shard(std::uint32_t shard) {
     ShardState& state = shards_[shard];
+    if (shard == 0) dealer_.reset();
     if (dice_.percent(20)) on_shard(shard, [](auto& core, auto& out) { core.save(out); });
     if (state.saving && dice_.percent(50)) state.disk.insert_or_assign(state.saving->step, *state.saving);
     state.saving.reset();
@@ -554,9 +721,20 @@ class Carrier {
     worker.computing.pop_front();
     if (!rules_.good_input(work.step, worker.rank, work.values))
       return fail("a contribution is computed from wrong values");
-    auto blocks = rules_.contribution(work.step, worker.rank, work.values);
+    Rank made_as = worker.rank;
+    if constexpr (requires { rules_.made_as(Rank{}, std::size_t{}); }) made_as = rules_.made_as(made_as, place_of(id));
+    auto blocks = rules_.contribution(work.step, made_as, work.values);
     auto next = rules_.wanted(work.step + 1, worker.rank);
     on_worker(id, [&](auto& core, auto& out) { core.computed(work.ticket, std::move(blocks), out, std::move(next)); });
+  }
+
+  // Returns the place of a worker among those of its process.
+  [[nodiscard]] auto place_of(std::uint64_t id) const -> std::size_t {
+    for (const auto& [number, process] : processes_) {
+      const auto mine = std::ranges::find(process.workers, id, &std::pair<const Rank, std::uint64_t>::second);
+      if (mine != process.workers.end()) return static_cast<std::size_t>(std::distance(process.workers.begin(), mine));
+    }
+    return 0;
   }
 
   // Copies a few keys of a cut's tables.
@@ -649,6 +827,12 @@ class Carrier {
           rank.done = !done->left;
           rank.back = now_ + dice_.between(1, 60);
         }
+        if constexpr (deals) {
+          const Rank its_rank = worker.rank;
+          const bool left = done->left;
+          end_worker(id, true);
+          return worker_ended(id, its_rank, left);
+        }
         return end_worker(id, true);
       } else if (std::holds_alternative<distrib::ReplicasDiffer>(action)) {
         fail("two replicas return different values");
@@ -713,6 +897,7 @@ class Carrier {
 
   Dice dice_;
   Dice of_changes_;  // for changes of settings only, so that they change nothing else that is drawn
+  Dice of_dealing_;  // for processes only
   Rules rules_;
   std::vector<Fault> faults_;
   std::vector<std::uint64_t> changes_;  // when settings change
@@ -732,6 +917,12 @@ class Carrier {
   std::map<std::uint64_t, WorkerState> workers_;  // of every process that is up
   std::map<Peer, Link> links_;
   std::map<std::uint64_t, Rank> rank_of_;  // of every process that was ever started
+  std::map<std::uint64_t, ProcessState> processes_;  // with dealt ranks: those that are up
+  std::optional<typename DealingOf<Rules>::Dealer> dealer_;  // empty: its shard is down, or ranks are not dealt
+  std::vector<std::uint64_t> joins_;  // when further processes come
+  std::vector<Returning> returning_;
+  std::uint64_t newest_process_ = 0;
+  std::uint32_t newest_index_ = 0;
   std::uint64_t newest_worker_ = 0;
   Peer newest_peer_ = 0;
   Step newest_common_cut_ = 0;

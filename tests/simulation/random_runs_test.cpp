@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulation/asynchronous_rules.hpp"
 #include "simulation/backup_rules.hpp"
+#include "simulation/dealt_rules.hpp"
 #include "simulation/synchronous_rules.hpp"
 
 #include "support/catch.hpp"
@@ -13,6 +14,7 @@
 
 using simulation::Asynchronous;
 using simulation::BackupWorkers;
+using simulation::DealtRanks;
 using simulation::Synchronous;
 
 namespace {
@@ -51,6 +53,10 @@ TEST_CASE("Random runs: with backup workers the first contributions of each step
   run_seeds<BackupWorkers<>>(0, seeds);
 }
 
+TEST_CASE("Random runs: ranks that are dealt to processes, which come and go, give the same bits", "[simulation]") {
+  run_seeds<DealtRanks<>>(0, seeds);
+}
+
 // In pieces, so that progress is shown.
 TEST_CASE("Random runs: the requested seeds", "[.seeds][simulation]") {
   const std::uint64_t from = support::told_seeds().from;
@@ -61,8 +67,9 @@ TEST_CASE("Random runs: the requested seeds", "[.seeds][simulation]") {
     run_seeds<Synchronous<>>(from + done, now);
     run_seeds<Asynchronous<>>(from + done, now);
     run_seeds<BackupWorkers<>>(from + done, now);
+    run_seeds<DealtRanks<>>(from + done, now);
     done += now;
-    std::printf("seeds %llu to %llu: synchronous, asynchronous, with backup workers\n",
+    std::printf("seeds %llu to %llu: synchronous, asynchronous, with backup workers, with dealt ranks\n",
                 static_cast<unsigned long long>(from + done - now), static_cast<unsigned long long>(from + done - 1));
     std::fflush(stdout);
   }

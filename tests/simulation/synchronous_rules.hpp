@@ -41,12 +41,10 @@ class Synchronous {
   distrib::Job job;
 
   explicit Synchronous(Dice& dice) : first{dice.percent(8) ? dice.between(58, 64) : 0}, job{make_job(dice, first)} {
-    std::size_t step_bytes = 0;
-    for (const distrib::ShardLayout& layout : layouts()) step_bytes += layout.wire_block_bytes();
-    if (model_.has_tables()) step_bytes += 1024 * layouts().size();
-    budget_ = dice.pick<std::size_t>({0, step_bytes, 3 * step_bytes, 2 * job.cut_interval * step_bytes, 1 << 20});
-    initial_ = draw_initial_values(job);
+    draw_budget(dice);
   }
+  /// Rules for a given job, which starts at step 0.
+  Synchronous(Dice& dice, distrib::Job of) : first{0}, job{std::move(of)} { draw_budget(dice); }
   Synchronous(const Synchronous&) = delete;
   auto operator=(const Synchronous&) -> Synchronous& = delete;
 
@@ -194,6 +192,14 @@ class Synchronous {
   }
 
  private:
+  void draw_budget(Dice& dice) {
+    std::size_t step_bytes = 0;
+    for (const distrib::ShardLayout& layout : layouts()) step_bytes += layout.wire_block_bytes();
+    if (model_.has_tables()) step_bytes += 1024 * layouts().size();
+    budget_ = dice.pick<std::size_t>({0, step_bytes, 3 * step_bytes, 2 * job.cut_interval * step_bytes, 1 << 20});
+    initial_ = draw_initial_values(job);
+  }
+
   /// The settings that made a state: for each step their number, as a digit.
   using History = std::string;
 

@@ -80,6 +80,53 @@ TEST_CASE("LaunchCore: all tasks end with 0", "[tools]") {
   CHECK(job.core.summary() == "exit code 0: all 3 tasks are done");
 }
 
+TEST_CASE("LaunchCore: a worker of dealt ranks that is lost does not end the job, while another one serves",
+          "[tools]") {
+  Job job{{.first_dealt = 1, .dealt = 2}};
+  CHECK(job.ended(2, killed, 10ms) ==
+        Words{"start 0", "start 1", "start 2", "worker1 was ended by SIGKILL: the other workers serve its ranks"});
+  CHECK_FALSE(job.core.stopping());
+  CHECK(job.ended(1, again, 20ms) == Words{"worker0 ended with code 1 (retry): stopping the job", "terminate"});
+  CHECK(job.core.exit_code() == 1);
+
+  Job late{{.first_dealt = 1, .dealt = 2}};
+  CHECK(late.ended(1, done, 10ms).back() == "worker0 ended with code 0");
+  CHECK(late.ended(2, killed, 20ms) == Words{"worker1 was ended by SIGKILL: the other workers serve its ranks"});
+  CHECK(late.ended(0, done, 30ms) == Words{"ps0 ended with code 0"});
+  CHECK(late.core.exit_code() == 0);
+
+  Job refused{{.first_dealt = 1, .dealt = 2}};
+  CHECK(refused.ended(2, permanent, 10ms).back() == "terminate");
+  Job server{{.first_dealt = 1, .dealt = 2}};
+  CHECK(server.ended(0, killed, 10ms).back() == "terminate");
+}
+
+TEST_CASE("LaunchCore: workers of dealt ranks that are started later, or again, when the user asks", "[tools]") {
+  const auto more = [](Job& job) {
+    job.core.more(job);
+    return job.said();
+  };
+  Job job{{.first_dealt = 1, .dealt = 2, .idle = 1}};
+  CHECK(job.said() == Words{"start 0", "start 1"});
+  CHECK(job.core.state_of(2) == "not started");
+  CHECK(more(job) == Words{"start 2"});
+  CHECK(more(job) == Words{"asked for one more worker, but all 2 are there"});
+  CHECK(job.ended(2, killed, 10ms).back() == "worker1 was ended by SIGKILL: the other workers serve its ranks");
+  CHECK(more(job) == Words{"start 2"});
+  CHECK(job.ended(2, done, 20ms).size() == 1);
+  CHECK(job.ended(1, done, 30ms).size() == 1);
+  CHECK(job.ended(0, done, 40ms).size() == 1);
+  CHECK(job.core.all_ended());
+
+  Job fixed;
+  CHECK(more(fixed).back() == "asked for one more worker, but without --ranks the workers are fixed");
+  Job alone{{.first_dealt = 1, .dealt = 2, .idle = 1}};
+  CHECK(alone.ended(1, killed, 10ms).back() == "terminate");  // one that was never started serves nothing
+  CHECK(more(alone).empty());
+  CHECK(alone.ended(0, done, 20ms).size() == 1);
+  CHECK(alone.core.all_ended());
+}
+
 TEST_CASE("LaunchCore: the first failure determines the exit code, and the other tasks are asked to end", "[tools]") {
   struct Case {
     Ending ending;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/train/make_worker_run.hpp>
 
+#include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/server/server.hpp>
 #include <distrib/train/builder.hpp>
 
@@ -8,6 +9,7 @@
 #include "support/temp_directory.hpp"
 #include "train/line_job.hpp"
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -47,4 +49,35 @@ TEST_CASE("make_worker_run: a worker, contribution by contribution; another one 
   CHECK(run->end() == 0);
   CHECK(report.result().parameters_sha256 == local.result().parameters_sha256);
   CHECK(server.join() == 0);
+}
+
+TEST_CASE("make_worker_run: one process serves nine dealt ranks, with the bits of nine workers", "[train]") {
+  const support::TempDirectory directory;
+  const auto builder = line_job::builder(line_model::write(directory.path()), {.workers = 9, .steps = 12});
+  auto local = builder.build();
+  REQUIRE(local.run() == 0);
+  const auto plan = builder.plan();
+  distrib::IoPool pool{2};
+  distrib::ClusterFlags flags;
+  flags.job_name = "worker";
+  flags.worker_hosts = {"127.0.0.1:1"};
+  flags.ranks = 9;
+  distrib::ServerOptions options;
+  options.ranks = 9;
+  distrib::Server server{
+      pool, {{"ps", {"127.0.0.1:0"}}, {"worker", flags.worker_hosts}}, "ps", 0, distrib::StandardUpdaters{}, options};
+  flags.ps_hosts = {"127.0.0.1:" + std::to_string(server.port())};
+
+  distrib::TrainingReport report{plan.hooks()};
+  const std::unique_ptr<distrib::TrainingRun> run = make_worker_run(plan, pool, flags, report);
+  int made = 0;
+  for (; run->next(); ++made) run->make();
+  CHECK(made == 9 * 12);
+  CHECK(run->end() == 0);
+  CHECK(report.result().steps == 12);
+  CHECK(report.result().parameters_sha256 == local.result().parameters_sha256);
+  CHECK(server.join() == 0);
+
+  CHECK_THROWS_WITH(make_worker_run(plan, pool, flags, report, std::chrono::milliseconds{1'000}),
+                    ContainsSubstring("--ranks: a session"));
 }

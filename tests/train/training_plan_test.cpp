@@ -298,6 +298,36 @@ TEST_CASE("TrainingPlan: more than 8 ranks add in a tree, if each counts in each
   CHECK(refusal(tables.with_reduction(ReductionOrder::tree).plan(), 1, 9) == distrib::train_errc::no_tree);
 }
 
+TEST_CASE("TrainingPlan: dealt ranks share the memory for replay; some jobs are refused", "[train]") {
+  using distrib::ReductionOrder;
+  const Bench bench;
+  const TrainingPlan plain = bench.builder().plan();
+  const auto dealt = [](const TrainingPlan& plan, std::uint32_t ranks, std::size_t bytes) {
+    return plan.dealt_job(*plan.model().open(), 2, ranks, bytes).job;
+  };
+  const auto reason = [&](const TrainingPlan& plan, std::uint32_t ranks) -> std::string {
+    try {
+      static_cast<void>(dealt(plan, ranks, much));
+    } catch (const std::system_error& error) {
+      CHECK(error.code() == distrib::train_errc::cannot_deal);
+      return distrib::error_of(error).where;
+    }
+    return "";
+  };
+  const distrib::Job same = plain.cluster_job(*plain.model().open(), 2, 10, much / 10).job;
+  CHECK(to_text(dealt(plain, 10, much)) == to_text(same));
+  CHECK(reason(plain, 9).empty());
+  CHECK(reason(plain, 8) == "--ranks 8: it adds in rank order: say with_reduction(ReductionOrder::tree)");
+  CHECK(reason(bench.builder().with_reduction(ReductionOrder::tree).plan(), 2).empty());
+  CHECK(reason(bench.builder().with_consistency(distrib::AsynchronousParallel{}).plan(), 9) ==
+        "--ranks 9: asynchronous_parallel, 0 tables");
+  const auto backups = bench.builder().with_consistency(distrib::BulkSynchronousParallel{.replicas_to_aggregate = 9});
+  CHECK(reason(backups.plan(), 10) == "--ranks 10: bulk_synchronous_parallel replicas_to_aggregate=9, 0 tables");
+  const support::TempDirectory directory;
+  const auto tables = table_model::builder(table_model::write(directory.path()), 2, 1, 20, TableModel{});
+  CHECK(reason(tables.plan(), 9).ends_with("tables"));
+}
+
 TEST_CASE("TrainingPlan: a table whose rows cannot come and go as it says is refused", "[train]") {
   const support::TempDirectory directory;
   const auto data = table_model::write(directory.path());

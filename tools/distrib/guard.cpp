@@ -42,6 +42,8 @@ auto pass_signals_on(const ::sigset_t& signals, ::pid_t child) -> int {
       if (::waitpid(child, &status, WNOHANG) == child) return status;
     } else if (signal == SIGQUIT || (signal == SIGINT && ++interrupts > 1)) {
       ::kill(child, SIGUSR1);
+    } else if (signal == SIGUSR2) {
+      ::kill(child, SIGUSR2);
     } else if (signal > 0) {
       ::kill(child, SIGTERM);
     }
@@ -57,7 +59,7 @@ auto run_guarded(const std::function<int()>& work) -> int {
   ::signal(SIGCHLD, SIG_DFL);  // if it were ignored, the system would not keep the status of children
   ::sigset_t signals{};
   ::sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGCHLD}) ::sigaddset(&signals, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGUSR2, SIGCHLD}) ::sigaddset(&signals, signal);
   if (hangup.sa_handler != SIG_IGN) ::sigaddset(&signals, SIGHUP);  // it is ignored under nohup
   ::sigset_t blocked = signals;
   ::sigaddset(&blocked, SIGUSR1);  // the child must not get it before it waits for it

@@ -49,7 +49,7 @@ auto launch(const LaunchOptions& options) -> int {
     return program.code;
   }
 
-  const distrib::ClusterSpec cluster = local_cluster(options.ps, options.workers);
+  const distrib::ClusterSpec cluster = local_cluster(options.ps, options.most_workers);
   std::optional<LocalCertificates> certificates;
   if (options.tls) certificates.emplace();
   std::vector<distrib::TaskId> tasks = tasks_of(cluster);
@@ -65,18 +65,25 @@ auto launch(const LaunchOptions& options) -> int {
     }
     command.arguments.front() = program.path;
     for (std::string& flag : task_flags(task, cluster)) command.arguments.push_back(std::move(flag));
+    if (options.ranks != 0) command.arguments.push_back("--ranks=" + std::to_string(options.ranks));
     commands.push_back(std::move(command));
   }
   std::string hosts;
   for (const std::string& flag : host_flags(cluster)) hosts.append(hosts.empty() ? "" : " ").append(flag);
 
+  LaunchRules rules = options.rules;
+  if (options.ranks != 0) {
+    rules.first_dealt = options.ps;
+    rules.dealt = options.most_workers;
+    rules.idle = options.most_workers - options.workers;
+  }
   const bool coloured = use_colours(::isatty(STDOUT_FILENO) == 1, std::getenv("NO_COLOR"), std::getenv("TERM"));
   return run_guarded([&] {
     std::unique_ptr<JobPage> page;
     if (!options.status.empty())
       page = std::make_unique<JobPage>(page_address(options.status), cluster,
                                        certificates ? tls_of(certificates->directory()) : nullptr);
-    Supervisor supervisor{std::move(commands), options.rules, coloured, page.get()};
+    Supervisor supervisor{std::move(commands), rules, coloured, page.get()};
     supervisor.say(hosts);
     if (certificates) supervisor.say("certificates: " + certificates->directory());
     if (page) supervisor.say("status page: " + page->url());

@@ -4,6 +4,7 @@
 #include "launch_core.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,9 @@ namespace tools {
 
 struct LaunchOptions {
   std::size_t ps = 1;
-  std::size_t workers = 1;
+  std::size_t workers = 1;  ///< At first.
+  std::size_t most_workers = 1;  ///< At most; with `ranks` perhaps more than `workers`.
+  std::uint32_t ranks = 0;  ///< Ranks that are dealt to the workers; 0: each worker is one.
   bool evaluator = false;  ///< Start a task evaluator, too.
   bool tls = false;        ///< Make certificates, and tell the tasks where they are (DISTRIB_TLS_DIRECTORY).
   std::string status;      ///< PORT of this machine or HOST:PORT where the status page is; empty: there is none.

@@ -21,6 +21,10 @@ struct LaunchRules {
   bool restart = false;                     ///< Start a task again if it ended with the verdict `retry`.
   std::uint32_t max_restarts = 10;          ///< Most restarts of each task, over the whole job.
   std::chrono::milliseconds grace{10'000};  ///< Time between asking the tasks to end and killing them.
+  /// The tasks from this number on, and how many: workers of dealt ranks. If one is lost, the others serve its ranks.
+  std::size_t first_dealt = 0;
+  std::size_t dealt = 0;
+  std::size_t idle = 0;  ///< So many of these tasks, the last ones, are started only when `more` asks.
 };
 
 // Actions: what the shell must do after an event, in this order. The core calls `out(action)` for each. The shell must
@@ -51,7 +55,23 @@ class LaunchCore {
   /// First event: starts all tasks.
   template <class Out>
   void begin(Out&& out) {
-    for (std::size_t i = 0; i < tasks_.size(); ++i) start(i, out);
+    for (std::size_t i = 0; i < tasks_.size(); ++i)
+      if (is_idle(i)) tasks_[i].state = State::idle;
+      else start(i, out);
+  }
+
+  /// Event: one more worker of dealt ranks shall serve. Starts the first one that does not run: it was not started yet,
+  /// or was lost.
+  template <class Out>
+  void more(Out&& out) {
+    if (stopping()) return;
+    const std::size_t end = rules_.first_dealt + rules_.dealt;
+    for (std::size_t i = rules_.first_dealt; i < end; ++i) {
+      const bool is_lost = tasks_[i].state == State::ended && verdict_of(tasks_[i].ending) == Verdict::retry;
+      if (tasks_[i].state == State::idle || is_lost) return start(i, out);
+    }
+    out(Say{rules_.dealt == 0 ? "asked for one more worker, but without --ranks the workers are fixed"
+                              : "asked for one more worker, but all " + std::to_string(rules_.dealt) + " are there"});
   }
 
   /// Event: a task that was started has ended. Starts it again after a pause, or, if it failed for another reason or
@@ -72,6 +92,8 @@ class LaunchCore {
       task.due = now + pause;
       out(Say{what + ": starting it again in " + seconds(pause) + " (" + std::to_string(task.restarts) +
               " of at most " + std::to_string(rules_.max_restarts) + ")"});
+    } else if (verdict == Verdict::retry && others_serve(number)) {
+      out(Say{what + ": the other workers serve its ranks"});
     } else {
       const bool gave_up = verdict == Verdict::retry && rules_.restart;
       out(Say{what + (gave_up ? " after " + std::to_string(task.restarts) + " restarts" : "") + ": stopping the job"});
@@ -123,7 +145,8 @@ class LaunchCore {
 
   /// True if no task runs and none will be started.
   [[nodiscard]] auto all_ended() const -> bool {
-    return std::all_of(tasks_.begin(), tasks_.end(), [](const Task& task) { return task.state == State::ended; });
+    return std::all_of(tasks_.begin(), tasks_.end(),
+                       [](const Task& task) { return task.state == State::ended || task.state == State::idle; });
   }
   /// True if all tasks were asked to end.
   [[nodiscard]] auto stopping() const -> bool { return deadline_.has_value(); }
@@ -133,6 +156,7 @@ class LaunchCore {
   /// Returns the state of a task, for the user: "runs", "starts again", "ended with code 0".
   [[nodiscard]] auto state_of(std::size_t number) const -> std::string {
     const Task& task = tasks_[number];
+    if (task.state == State::idle) return "not started";
     if (task.state == State::ended) return to_string(task.ending);
     return task.state == State::running ? "runs" : "starts again";
   }
@@ -151,7 +175,7 @@ class LaunchCore {
   }
 
  private:
-  enum class State { running, waiting, ended };
+  enum class State { running, waiting, ended, idle };
   struct Task {
     std::string name;
     State state = State::ended;
@@ -164,6 +188,23 @@ class LaunchCore {
   void start(std::size_t number, Out& out) {
     tasks_[number].state = State::running;
     out(StartTask{number});
+  }
+
+  /// True if this task serves dealt ranks, and another one that does runs, will run, or has done the job.
+  [[nodiscard]] auto others_serve(std::size_t number) const -> bool {
+    const std::size_t end = rules_.first_dealt + rules_.dealt;
+    if (number < rules_.first_dealt || number >= end) return false;
+    for (std::size_t i = rules_.first_dealt; i < end; ++i) {
+      const Task& task = tasks_[i];
+      if (task.state == State::running || task.state == State::waiting) return true;
+      if (task.state == State::ended && verdict_of(task.ending) == Verdict::done) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] auto is_idle(std::size_t number) const -> bool {
+    const std::size_t end = rules_.first_dealt + rules_.dealt;
+    return number < end && number + rules_.idle >= end;
   }
 
   void decide(std::size_t number) {

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -30,6 +31,24 @@ auto refuse(const char* text) -> int {
   return exit_usage;
 }
 
+/// Reads the option --workers: N, or N..M. Returns what is wrong; empty: nothing.
+auto read_workers(const std::string& text, tools::LaunchOptions& options) -> std::string {
+  const std::size_t dots = text.find("..");
+  const std::string numbers[] = {text.substr(0, dots), dots == std::string::npos ? text : text.substr(dots + 2)};
+  std::size_t* const to[] = {&options.workers, &options.most_workers};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::string& number = numbers[i];
+    if (number.empty() || number.size() > 3 || number.find_first_not_of("0123456789") != std::string::npos)
+      return ": give a number from 1 to 200, or two: 3..8";
+    *to[i] = std::stoul(number);
+  }
+  if (options.workers == 0) return ": a cluster needs at least 1 worker";
+  if (options.most_workers > 200) return ": more than 200";
+  if (options.most_workers < options.workers) return ": ends below its begin";
+  if (options.most_workers > options.workers && options.ranks == 0) return ": a range needs --ranks";
+  return "";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -43,7 +62,14 @@ int main(int argc, char** argv) try {
                                         "distrib launch --ps N --workers N [OPTIONS] -- PROGRAM ARGS...");
   const CLI::Validator tasks = CLI::Range(0, 200).description("");
   launch->add_option("--ps", options.ps, "Number of parameter servers")->required()->check(tasks);
-  launch->add_option("--workers", options.workers, "Number of workers")->required()->check(tasks);
+  std::string workers;
+  launch
+      ->add_option("--workers", workers,
+                   "Number of workers; with --ranks perhaps N..M: N at first, and one more, up to M, for each SIGUSR2\n"
+                   "to this process")
+      ->required();
+  launch->add_option("--ranks", options.ranks, "Number of ranks that are dealt to the workers (one for each worker)")
+      ->check(CLI::Range(1, 1 << 20));
   launch->add_flag("--evaluator", options.evaluator, "Also start an evaluator, which measures the checkpoints");
   launch->add_flag("--tls", options.tls,
                    "Make certificates for this run, by the program openssl; the tasks find them by\n"
@@ -63,7 +89,9 @@ int main(int argc, char** argv) try {
       ->capture_default_str();
   launch->footer(
       "Each process gets ARGS, then --job_name, --task_index, --ps_hosts and --worker_hosts, and the same\n"
-      "values in TF_CONFIG. Ctrl-C or SIGTERM asks all tasks to stop; a second Ctrl-C kills them.\n"
+      "values in TF_CONFIG; with --ranks also that flag: a worker that is lost and not restarted does not end\n"
+      "the job then, because the other workers serve its ranks. Ctrl-C or SIGTERM asks all tasks to stop; a second "
+      "Ctrl-C kills them.\n"
       "Exit code: 0 if all tasks ended with 0, otherwise the code of the first task that failed and was not\n"
       "restarted.\n"
       "Example: distrib launch --ps 2 --workers 3 --restart -- ./train --steps 1000");
@@ -165,7 +193,8 @@ int main(int argc, char** argv) try {
 
   if (options.ps == 0)
     return refuse("--ps 0: a cluster needs at least 1 parameter server; for a job in one process run PROGRAM itself");
-  if (options.workers == 0) return refuse("--workers 0: a cluster needs at least 1 worker");
+  if (const std::string wrong = read_workers(workers, options); !wrong.empty())
+    return refuse(("--workers " + workers + wrong).c_str());
   if (options.program.empty()) return refuse("the program to run is missing: write -- PROGRAM ARGS... at the end");
   options.rules.grace = std::chrono::milliseconds{static_cast<std::int64_t>(grace * 1000)};
   return tools::launch(options);

@@ -91,7 +91,7 @@ struct StatusRates {
   text += "  ranks          " + number(here) + " of " + number(shard.ranks) + " connected\n";
   for (const auto& rank : shard.of_ranks)
     text += right(number(rank.rank), 8) + "  " + (rank.here ? "connected" : "away     ") + "  last contribution " +
-            number(rank.last) + "\n";
+            number(rank.last) + (rank.process == 0 ? "" : ", served by worker " + number(rank.process - 1)) + "\n";
   text += "  variables      " + number(shard.variables) + "\n";
   std::size_t width = 0;
   for (const auto& variable : shard.of_variables) width = std::max(width, variable.name.size());

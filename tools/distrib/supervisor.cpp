@@ -54,7 +54,7 @@ Supervisor::Supervisor(std::vector<TaskCommand> commands, LaunchRules rules, boo
   }
   ::sigset_t wanted{};
   ::sigemptyset(&wanted);
-  for (const int signal : {SIGTERM, SIGUSR1, SIGCHLD}) ::sigaddset(&wanted, signal);
+  for (const int signal : {SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD}) ::sigaddset(&wanted, signal);
   signals_ = Descriptor{::signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC)};
   if (!signals_.is_open()) throw std::system_error{errno, std::generic_category(), "signalfd"};
   ::signal(SIGPIPE, SIG_IGN);  // a closed stdout is then an error like any other
@@ -133,6 +133,7 @@ void Supervisor::wait() {
   auto next = polled.begin();
   if ((next++)->revents != 0) {
     const bool child = take_signals();
+    for (; more_ > 0; --more_) core_.more(*this);
     if (asked_) core_.stop(now(), *this);
     if (at_once_ && !core_.killing()) core_.kill(*this);
     if (child) reap();
@@ -151,6 +152,7 @@ auto Supervisor::take_signals() -> bool {
     child = child || info.ssi_signo == SIGCHLD;
     asked_ = asked_ || info.ssi_signo == SIGTERM;
     at_once_ = at_once_ || info.ssi_signo == SIGUSR1;
+    if (info.ssi_signo == SIGUSR2) ++more_;
   }
   return child;
 }

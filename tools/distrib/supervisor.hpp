@@ -81,6 +81,7 @@ class Supervisor {
   bool have_children_ = false;
   std::chrono::milliseconds grace_;
   bool asked_ = false;    // the user has asked to stop
+  int more_ = 0;          // how many more workers the user has asked for
   bool at_once_ = false;  // the user does not want to wait
 };
 

@@ -29,7 +29,12 @@ struct ClusterMode {
   /// Most bytes of its own contributions that a worker keeps, to send them again to a parameter server that comes back.
   /// The interval between cuts is chosen so that the contributions of a worker between two cuts fit into half of it; at
   /// least 1 step.
+  ///
+  /// With dealt ranks (`ClusterFlags::ranks`) each rank has an equal part of it, because a process may come to serve
+  /// all.
   std::size_t replay_budget_bytes = std::size_t{256} << 20;
+  /// With dealt ranks: a process that does not ask for ranks for this long is lost, and others serve its ranks.
+  std::chrono::milliseconds adopt_after{15'000};
   /// How long a task `evaluator` waits for a new checkpoint; then it ends with code 1.
   std::chrono::milliseconds evaluator_patience{3'600'000};
   /// Address at which a parameter server shows its metrics, see `ServerOptions::metrics`. Empty: it shows none.

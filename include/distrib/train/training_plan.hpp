@@ -88,6 +88,12 @@ class TrainingPlan {
   [[nodiscard]] DISTRIB_DECL auto cluster_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
                                               std::size_t replay_budget_bytes) const -> PlannedJob;
 
+  /// Returns the job as `cluster_job` does, with `ranks` that are dealt to any number of processes. Each process may
+  /// come to serve all ranks, and keeps at most `replay_budget_bytes` of the contributions of all together. Throws also
+  /// `train_errc::cannot_deal`.
+  [[nodiscard]] DISTRIB_DECL auto dealt_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
+                                            std::size_t replay_budget_bytes) const -> PlannedJob;
+
   /// Returns where the shards of a cluster keep their cuts, which cuts are checkpoints of the user, and what is exported.
   /// Without `SaveCheckpoint` the directory is empty: cuts are only in memory.
   [[nodiscard]] DISTRIB_DECL auto cut_settings() const -> CutSettings;

@@ -15,6 +15,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <limits>
@@ -1063,6 +1064,88 @@ TEST_CASE("ShardService: a rank that is lost permanently ends it", "[ps]") {
   });
   CHECK(bench.service.over());
   CHECK(bench.of('a').open() == 0);
+}
+
+TEST_CASE("ShardService: deals ranks to processes, which need not have joined", "[ps]") {
+  const Job job = job_of(4, 9, 3);
+  ServiceBench bench{job, ShardIdentity{.processes = 2}};
+  const auto ask = [&](char who, std::uint64_t number, std::uint32_t index, std::vector<Rank> serves = {}) {
+    return bench.call<distrib::AskRanks>(who, number,
+                                         {index + 100, index, index == 0, false, job.ranks, std::move(serves)});
+  };
+  bench.tell({
+      {"the first process asks", ask('a', 1, 0), {}},
+      {"the second one", ask('b', 1, 1), {"b1 ranks 2 3", "a1 ranks 0 1"}},
+      {"nothing new", ask('a', 2, 0, {0, 1}), {}},
+      {"the answer comes all the same", bench.wakes_after(500ms), {"a2 ranks 0 1"}},
+      {"nothing new", ask('b', 2, 1, {2, 3}), {}},
+      {"its connection is lost", bench.closed('b'), {}},
+      {"no other answer is due", bench.wakes_after(14'500ms), {}},  // process 0 has not asked for 15 s
+  });
+  bench.tell({
+      {"one asks again", ask('c', 1, 1), {"c1 ranks 0 1 2 3"}},
+      {"it leaves", bench.call<distrib::AskRanks>('c', 2, {101, 1, false, true, job.ranks, {}}), {"c2 ranks"}},
+  });
+}
+
+TEST_CASE("ShardService: a question about ranks is refused by a server that does not deal them", "[ps]") {
+  const Job job = job_of(4, 9, 3);
+  const std::string other = "the tasks do not agree on --ranks: start all with the same --ranks, and with one version";
+  const auto ask = [](ServiceBench& bench, Rank ranks) {
+    return bench.call<distrib::AskRanks>('a', 1, {100, 0, true, false, ranks, {}});
+  };
+  ServiceBench plain{job};
+  plain.tell({{"started without --ranks",
+               ask(plain, 4),
+               {"a1 failed: " + other + " (this parameter server was started without --ranks, the worker with it)"}}});
+  ServiceBench another{job, ShardIdentity{.processes = 2}};
+  another.tell({{"another number",
+                 ask(another, 5),
+                 {"a1 failed: " + other + " (this parameter server was started with --ranks 4, the worker with 5)"}}});
+  ServiceBench second{job, ShardIdentity{.shard = 1, .processes = 2}};
+  second.tell({{"another shard",
+                ask(second, 4),
+                {"a1 failed: " + other + " (only the first shard of /job:ps/task:0 deals ranks)"}}});
+}
+
+TEST_CASE("ShardService: a worker of one rank cannot join if ranks are dealt, nor the other way round", "[ps]") {
+  const Job job = job_of(2, 9, 3);
+  const std::string other = "the tasks do not agree on --ranks: start all with the same --ranks, and with one version";
+  ServiceBench dealt{job, ShardIdentity{.processes = 2}};
+  dealt.tell({{"an older version",
+               dealt.bring('a', 1, 1),
+               {"a1 failed: " + other +
+                " (this parameter server was started with --ranks 2, the worker of rank 1 "
+                "without it, or it is of an older version)"}}});
+  distrib::JoinRequest join{0, hash_of(job), to_text(job), {"the directory", 7, {.max_to_keep = 3}}};
+  join.process = 5;
+  ServiceBench plain{job};
+  plain.tell({{"with --ranks",
+               plain.call<distrib::Join>('a', 1, join),
+               {"a1 failed: " + other + " (this parameter server was started without --ranks, the worker with it)"}}});
+}
+
+TEST_CASE("ShardService: with dealt ranks a rank may stay away, and status says which process serves it", "[ps]") {
+  const Job job = job_of(2, 9, 3);
+  ServiceBench bench{job, ShardIdentity{.processes = 2}};
+  distrib::JoinRequest join{1, hash_of(job), to_text(job), {"the directory", 7, {.max_to_keep = 3}}};
+  join.process = 8;
+  bench.call<distrib::Join>('a', 1, join)();
+  bench.opened()();
+  bench.call<distrib::Status>('b', 1)();
+  CHECK_FALSE(bench.of('b').status.of_ranks[0].here);
+  CHECK(bench.of('b').status.of_ranks[0].process == 0);
+  CHECK(bench.of('b').status.of_ranks[1].here);
+  CHECK(bench.of('b').status.of_ranks[1].process == 8);
+  CHECK_FALSE(bench.service.wake().has_value());  // rank 0 is not lost while a worker is joined
+  bench.call<distrib::Join>('c', 1, join)();  // rank 1 moves
+  bench.tell({
+      {"one ends", bench.closed('a'), {"c1 joined k=0 cuts=0"}},
+      {"the other one, too", bench.closed('c'), {}},
+      {"nobody is left",
+       bench.wakes_after(660s),
+       {"shell ended 70: a worker is lost permanently: find out why, then start the job again (rank 0)"}},
+  });
 }
 
 TEST_CASE("ShardService: a job that is not replayable ends with code 1 when a worker is lost", "[ps]") {

@@ -96,6 +96,48 @@ TEST_CASE("messages: what is exported is sent with the text of the job, and a pu
   CHECK(carried(push).export_number == 1ULL << 40);
 }
 
+TEST_CASE("messages: which ranks a process serves, and shall serve", "[ps]") {
+  using Ranks = std::vector<distrib::Rank>;
+  const distrib::AskRanksRequest asked =
+      carried(distrib::AskRanksRequest{1ULL << 63, 300, true, false, 1U << 20, {0, 1, 300, (1U << 20) - 1}});
+  CHECK(asked.process == 1ULL << 63);
+  CHECK(asked.index == 300);
+  CHECK(asked.is_chief);
+  CHECK_FALSE(asked.leaves);
+  CHECK(asked.ranks == 1U << 20);
+  CHECK(asked.serves == Ranks{0, 1, 300, (1U << 20) - 1});
+  const distrib::AskRanksRequest leaves = carried(distrib::AskRanksRequest{7, 0, false, true, 16, {}});
+  CHECK(leaves.leaves);
+  CHECK(leaves.serves.empty());
+  CHECK(carried(distrib::AskRanksReply{{0}, false}).serve == Ranks{0});
+  CHECK(carried(distrib::AskRanksReply{{3, 5, 6}, false}).serve == Ranks{3, 5, 6});
+  CHECK_FALSE(carried(distrib::AskRanksReply{{3}, false}).over);
+  CHECK(carried(distrib::AskRanksReply{{}, true}).over);
+
+  const auto decodes = [](const auto& message) {
+    WireWriter head;
+    message.encode(head);
+    return std::decay_t<decltype(message)>{}.decode(head.view());
+  };
+  CHECK(decodes(distrib::AskRanksRequest{7, 0, false, false, 16, {15}}));
+  CHECK_FALSE(decodes(distrib::AskRanksRequest{7, 0, false, false, 16, {16}}));
+  CHECK_FALSE(decodes(distrib::AskRanksRequest{7, 0, false, false, 16, {3, 3}}));
+  CHECK_FALSE(decodes(distrib::AskRanksRequest{7, 0, false, false, 16, {4, 3}}));
+  CHECK_FALSE(decodes(distrib::AskRanksRequest{0, 0, false, false, 16, {3}}));  // a process without a number
+  CHECK_FALSE(decodes(distrib::AskRanksReply{{1U << 20}, false}));
+  CHECK_FALSE(decodes(distrib::AskRanksReply{{9, 9}, false}));
+}
+
+TEST_CASE("messages: a Join names its process only if ranks are dealt", "[ps]") {
+  JoinRequest join{7, "abc", {}, {}};
+  WireWriter plain;
+  join.encode(plain);
+  CHECK(distrib::to_hex(plain.view()) == "08071203616263");
+  CHECK(carried(join).process == 0);
+  join.process = 3;
+  CHECK(carried(join).process == 3);
+}
+
 TEST_CASE("messages: a message without a history is encoded as by versions that had no histories", "[ps]") {
   const auto bytes_of = [](const auto& message) {
     WireWriter head;

@@ -41,6 +41,7 @@ DISTRIB_DECL auto ClusterFlags::help() -> std::string {
     text += "  --" + std::string{name} + std::string(std::size_t{18} - name.size(), ' ') + std::string{help} + '\n';
   };
   for (const ClusterFlags::FlagInfo& flag : known) line(flag.name, flag.help);
+  line("ranks", "number of ranks that are dealt to the workers; without it each worker is one");
   line("flagfile", "PATH of a file with more flags, one per line");
   return text;
 }
@@ -52,6 +53,7 @@ DISTRIB_DECL auto ClusterFlagTexts::find(std::string_view name) noexcept -> std:
   if (name == "task_index") return &task_index;
   if (name == "ps_hosts") return &ps_hosts;
   if (name == "worker_hosts") return &worker_hosts;
+  if (name == "ranks") return &ranks;
   return nullptr;
 }
 
@@ -123,6 +125,15 @@ DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, ClusterFlags::
   if (error) return {};
   flags.task_index = static_cast<std::uint32_t>(*index);
   return flags;
+}
+
+DISTRIB_DECL void set_ranks(std::optional<std::string_view> text, ClusterFlags& flags, Error& error) {
+  if (error || !text) return;
+  constexpr std::int64_t most = std::int64_t{1} << 20;
+  const std::optional<std::int64_t> ranks = integer_flag(*text);
+  if (ranks && *ranks >= 1 && *ranks <= most) flags.ranks = static_cast<std::uint32_t>(*ranks);
+  else error = {cluster_errc::bad_integer, "--ranks=" + std::string{*text}};
+  if (error) flags = {};
 }
 
 // Returns `config` with "master", TensorFlow 1's name of the chief, replaced by "chief".
@@ -200,8 +211,10 @@ DISTRIB_DECL auto ClusterFlags::from(std::span<const char* const> arguments, std
   rest.clear();
   const detail::ClusterFlagTexts texts = detail::read_cluster_flags(arguments, rest, error);
   if (error) return {};
-  if (!texts.any() && !tf_config.empty()) return detail::flags_from_tf_config(tf_config, error);
-  return detail::flags_from_texts(texts, unlisted, error);
+  ClusterFlags flags = !texts.any() && !tf_config.empty() ? detail::flags_from_tf_config(tf_config, error)
+                                                          : detail::flags_from_texts(texts, unlisted, error);
+  detail::set_ranks(texts.ranks, flags, error);
+  return flags;
 }
 
 }  // namespace v0

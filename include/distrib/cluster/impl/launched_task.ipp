@@ -167,6 +167,35 @@ DISTRIB_DECL auto flags_of_lists(const RankedTask& ranked, const Environment& en
   return flags;
 }
 
+// Finds the task from the first source that has any information.
+DISTRIB_DECL void find_task(const ClusterFlagTexts& texts, const Environment& environment, LaunchedTask& task,
+                            Error& error) {
+  if (texts.any()) task.flags = flags_from_texts(texts, ClusterFlags::UnlistedTask::refuse, error);
+  if (error || texts.any()) return;
+
+  const bool lists = !environment.first_of({"DISTRIB_PS_HOSTS", "DISTRIB_WORKER_HOSTS"}).empty();
+  const bool named = !environment.first_of({"DISTRIB_JOB_NAME"}).empty();
+  if (const std::string_view tf_config = environment.first_of({"TF_CONFIG"}); !named && !lists && !tf_config.empty()) {
+    std::vector<std::string> none;
+    task.launcher = Launcher::tf_config;
+    task.flags = ClusterFlags::from({}, tf_config, none, error);
+    return;
+  }
+  RankedTask ranked;
+  if (named) {
+    task.launcher = Launcher::variables;
+    task.flags = flags_of_variables(environment, error);
+    return;
+  }
+  task.launcher = find_ranks(environment, ranked, error);
+  const bool ranks = task.launcher != Launcher::nobody;
+  if (lists) task.launcher = Launcher::variables;
+  if (error) return;
+  if (lists && !ranks) error = {cluster_errc::missing_job, "DISTRIB_JOB_NAME"};
+  else if (lists) task.flags = flags_of_lists(ranked, environment, error);
+  else if (ranks) task.flags = flags_of_ranks(task.launcher, ranked, environment, task, error);
+}
+
 }  // namespace detail
 
 DISTRIB_DECL auto LaunchedTask::from(std::span<const char* const> arguments, const Environment& environment,
@@ -181,30 +210,9 @@ DISTRIB_DECL auto LaunchedTask::from(std::span<const char* const> arguments, con
   if (error) return task;
   task.retry_exit_code = static_cast<int>(retry.value_or(1));
   const detail::ClusterFlagTexts texts = detail::read_cluster_flags(arguments, rest, error);
-  if (!error && texts.any()) task.flags = detail::flags_from_texts(texts, ClusterFlags::UnlistedTask::refuse, error);
-  if (error || texts.any()) return task;
-
-  const bool lists = !environment.first_of({"DISTRIB_PS_HOSTS", "DISTRIB_WORKER_HOSTS"}).empty();
-  const bool named = !environment.first_of({"DISTRIB_JOB_NAME"}).empty();
-  if (const std::string_view tf_config = environment.first_of({"TF_CONFIG"}); !named && !lists && !tf_config.empty()) {
-    std::vector<std::string> none;
-    task.launcher = Launcher::tf_config;
-    task.flags = ClusterFlags::from({}, tf_config, none, error);
-    return task;
-  }
-  detail::RankedTask ranked;
-  if (named) {
-    task.launcher = Launcher::variables;
-    task.flags = detail::flags_of_variables(environment, error);
-    return task;
-  }
-  task.launcher = detail::find_ranks(environment, ranked, error);
-  const bool ranks = task.launcher != Launcher::nobody;
-  if (lists) task.launcher = Launcher::variables;
-  if (error) return task;
-  if (lists && !ranks) error = {cluster_errc::missing_job, "DISTRIB_JOB_NAME"};
-  else if (lists) task.flags = detail::flags_of_lists(ranked, environment, error);
-  else if (ranks) task.flags = detail::flags_of_ranks(task.launcher, ranked, environment, task, error);
+  if (!error) detail::find_task(texts, environment, task, error);
+  const std::string_view ranks = environment.first_of({"DISTRIB_RANKS"});
+  detail::set_ranks(texts.ranks || ranks.empty() ? texts.ranks : std::optional{ranks}, task.flags, error);
   return task;
 }
 

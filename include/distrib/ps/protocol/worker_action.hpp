@@ -104,6 +104,8 @@ struct WorkerOptions {
   /// True: the worker is done only when it has the values at the end of the job, made of the contributions of all
   /// ranks.
   bool wants_result = false;
+  /// In a job with dealt ranks: the index of the process that serves the rank, plus 1. 0: the worker is one rank.
+  std::uint32_t process = 0;
   /// True: values are pulled only when the owner asks (`want`), and the worker ends only when it is told (`finish`).
   /// For contributions that are no function of step and rank, in asynchronous jobs with `open_end`.
   bool on_demand = false;

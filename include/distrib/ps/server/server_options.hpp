@@ -9,6 +9,7 @@
 #include <distrib/rpc/server_options.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -26,6 +27,8 @@ struct ServerOptions {
   OpenObjectStore open_store;
   /// How long to wait for another process of the task, which ends and may still lock the directory.
   std::chrono::milliseconds lock_within{5'000};
+  /// Ranks of the job, which are dealt to the workers that are there, see `ClusterFlags::ranks`; 0: each worker is one.
+  std::uint32_t ranks = 0;
   ShardOptions shard;
   RpcServerOptions rpc;  ///< `services`, `threads`, `clients` and `refused` are set by the server.
   /// The address on which `GET /metrics` is answered for Prometheus, to anyone who can connect; empty: none. Port 0

@@ -39,9 +39,9 @@ class ShardClock {
   DISTRIB_DECL ShardClock(const ShardOptions& options, const ShardIdentity& identity, Instant now);
 
   /// The job is known, and its cuts are read: the time of absence counts from now for every rank. `replicated`: true if
-  /// there is another replica to ask. `has_open_end`: the ranks need not wait for each other (`open_end`), so one that
-  /// is away is lost only if no worker is joined for that time.
-  DISTRIB_DECL void opened(Instant now, bool replicated = false, bool has_open_end = false);
+  /// there is another replica to ask. `needs_no_rank`: the ranks need not wait for each other (`open_end`), or another
+  /// process takes over one that is away (dealt ranks); so it is lost only if no worker is joined for that time.
+  DISTRIB_DECL void opened(Instant now, bool replicated = false, bool needs_no_rank = false);
   /// A worker of `rank` has joined. Returns true if another connection of this rank is joined already.
   auto joined(Rank rank) -> bool {
     ++joined_;
@@ -118,7 +118,7 @@ class ShardClock {
   Instant ask_ = Instant::max();  // when the other replica is to be asked
   bool opened_ = false;
   bool replicated_ = false;
-  bool has_open_end_ = false;
+  bool needs_no_rank_ = false;
   std::size_t joined_ = 0;
   std::vector<RankState> ranks_;
   std::multiset<Instant> away_since_;  // of the ranks that are away: so no event looks at all ranks

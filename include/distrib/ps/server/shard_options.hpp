@@ -9,6 +9,15 @@
 namespace distrib {
 inline namespace v0 {
 
+/// When a `RankDealer` deals.
+struct DealingTimes {
+  /// A process that has not asked for this long is lost: its ranks are dealt to others. Must be longer than the pauses
+  /// between two questions of a process.
+  std::chrono::milliseconds adopt_after{15'000};
+  /// How long the dealer waits for processes at its start, unless all that are expected have asked.
+  std::chrono::milliseconds deal_after{2'000};
+};
+
 /// Settings of a shard that are not part of the job.
 struct ShardOptions {
   /// `lease` and `restart_window` together: a rank that has been without a connection for this long is lost
@@ -31,6 +40,7 @@ struct ShardOptions {
   std::uint64_t max_pull_bytes = std::uint64_t{256} << 20;
   /// A cut of tables is copied in pieces of this size, with other events between them.
   std::size_t copy_bytes = std::size_t{512} << 10;
+  DealingTimes dealing = {};  ///< In a job with dealt ranks: when they are dealt.
 };
 
 }  // namespace v0

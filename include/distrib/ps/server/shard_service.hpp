@@ -15,6 +15,7 @@
 #include <distrib/ps/server/detail/block_checksum.hpp>
 #include <distrib/ps/server/detail/met_processes.hpp>
 #include <distrib/ps/server/detail/push_call.hpp>
+#include <distrib/ps/server/detail/rank_desk.hpp>
 #include <distrib/ps/server/detail/served_job.hpp>
 #include <distrib/ps/server/detail/shard_peers.hpp>
 #include <distrib/ps/server/detail/state_call.hpp>
@@ -41,6 +42,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -64,7 +66,8 @@ class ShardService final : private ShardSink {
         job_{identity, std::move(kinds), options},
         shell_{shell},
         clock_{options, identity, now},
-        meter_{now} {}
+        meter_{now},
+        desk_{identity, options.dealing, now} {}
   ShardService(const ShardService&) = delete;
   auto operator=(const ShardService&) -> ShardService& = delete;
 
@@ -85,6 +88,7 @@ class ShardService final : private ShardSink {
   /// The connection is lost.
   void closed(const Connection& connection, Instant now) {
     now_ = now;
+    desk_.closed(connection);
     const Peer peer = peers_.find(connection);
     if (peer == 0) return;
     part(peer);
@@ -108,7 +112,7 @@ class ShardService final : private ShardSink {
     core_ = job_.make_shard(std::move(cuts), newest);
     begin_exports(newest);
     met_ = detail::MetProcesses{job_->ranks};
-    clock_.opened(now, job_->replicas > 1, job_->total_steps == open_end);
+    clock_.opened(now, job_->replicas > 1, job_->total_steps == open_end || job_.identity().processes != 0);
     meter_.opened(*job_.get());
     if (sending_.peer() != 0) core_->state(sending_.peer(), sending_.have(), *this);
     if (job_->replicas == 1) return enter_all();
@@ -188,10 +192,13 @@ class ShardService final : private ShardSink {
 
   /// Returns when `woken` must be called; empty: not before the next event.
   [[nodiscard]] auto wake() const -> std::optional<Instant> {
-    if (over_ || (job_ && core_ == nullptr)) return std::nullopt;
-    const std::optional<Instant> wake = clock_.wake(is_complete());
-    const std::optional<Instant> exports = exports_ ? exports_->wake() : std::nullopt;
-    return wake && exports ? std::min(*wake, *exports) : exports ? exports : wake;
+    if (over_) return std::nullopt;
+    const auto earlier = [](std::optional<Instant> a, std::optional<Instant> b) {
+      return a && b ? std::min(*a, *b) : b ? b : a;
+    };
+    const std::optional<Instant> dealing = desk_.wake();
+    if (job_ && core_ == nullptr) return dealing;
+    return earlier(earlier(clock_.wake(is_complete()), exports_ ? exports_->wake() : std::nullopt), dealing);
   }
   /// Does what is due at `now`. `finished`: the directory has the checkpoint of a job's last step, see
   /// `found_finished`.
@@ -199,6 +206,7 @@ class ShardService final : private ShardSink {
     now_ = now;
     if (finished) clock_.found_finished();
     ends_without_ = ends_without_ || (finished && job_ && job_->replicas > 1);
+    if (!over_) desk_.woken(now);
     if (over_ || (job_ && core_ == nullptr)) return;
     save_again(now);
     if (end_if_exported()) return;
@@ -262,6 +270,8 @@ class ShardService final : private ShardSink {
     ShardService* service;
     template <class Request, class M>
     void operator()(Request&& request, Call<M, Connection> call) const {
+      if constexpr (std::is_same_v<M, AskRanks>)
+        if (service->is_done_) return call.reply({{}, true});
       if (service->over_) return call.fail(service->end_.code, service->end_.where);
       service->serve(std::forward<Request>(request), std::move(call));
     }
@@ -282,6 +292,10 @@ class ShardService final : private ShardSink {
   }
 
   void join(Peer peer, JoinRequest request, Call<Join, Connection> call) {
+    if (const std::string unlike = desk_.unlike(request); !unlike.empty()) {
+      call.fail(ps_errc::other_ranks, unlike);
+      return ask_for_text();
+    }
     if (!job_.is(request.job_hash)) {
       if (request.job_text.empty()) return ask_for_text(peer, std::move(request), std::move(call));
       if (const Error error = job_.adopt(request)) {
@@ -298,6 +312,7 @@ class ShardService final : private ShardSink {
     Client& state = peers_[peer];
     state.rank = request.rank;
     state.has_begun = request.has_begun;
+    state.process = request.process;
     state.calls.join(std::move(call));
     if (core_ != nullptr && !starting_) enter(peer, state);
   }
@@ -368,6 +383,10 @@ class ShardService final : private ShardSink {
     if (!over_) leave(peer);
   }
 
+  void serve(AskRanksRequest request, Call<AskRanks, Connection> call) {  // also before Join
+    desk_.ask(std::move(request), std::move(call), now_);
+  }
+
   void serve(Empty, Call<Status, Connection> call) { call.reply(status(now_)); }  // also before Join
 
   // --- the job ---
@@ -421,7 +440,8 @@ class ShardService final : private ShardSink {
     if (state.rank < job_->ranks) {
       if (cannot_lose() && !met_.joins(state.rank, state.has_begun)) return cannot_replay(state.rank);
       state.entered = true;
-      if (clock_.joined(state.rank)) shell_.joined_twice(state.rank);
+      const bool is_second = clock_.joined(state.rank);
+      if (is_second && job_.identity().processes == 0) shell_.joined_twice(state.rank);  // dealt ranks move
     }
     core_->join(peer, state.rank, *this);
   }
@@ -469,8 +489,10 @@ class ShardService final : private ShardSink {
 
   void end(int code, const Error& why) {
     over_ = true;
+    is_done_ = code == exit_code::done;
     peers_.end_all(end_.code);
     texts_.fail_all(end_.code, end_.where);
+    desk_.end_all(is_done_, end_.code, end_.where);
     shell_.ended(code, why);
   }
 
@@ -525,8 +547,9 @@ class ShardService final : private ShardSink {
   ShardShell& shell_;
   ShardClock clock_;
   ShardMeter meter_;
-  RouterOf<Join, Pull, Push, Restore, CatchUp, State, Save, Leave, Goodbye, Status> router_{
-      {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
+  detail::RankDesk<Connection> desk_;
+  RouterOf<Join, Pull, Push, Restore, CatchUp, State, Save, Leave, Goodbye, AskRanks, Status> router_{
+      {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
       {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
   Instant now_{};
   ExportSettings export_settings_;
@@ -544,6 +567,7 @@ class ShardService final : private ShardSink {
   detail::MetProcesses met_;  // used only if the job is not replayable
   Error why_stopped_;  // no error: the process was asked to end
   bool copying_ = false, saving_ = false, stopping_ = false, over_ = false;
+  bool is_done_ = false;  // over, with code 0
   Error end_{rpc_errc::closed, {}};  // the error of calls after the end
 };
 

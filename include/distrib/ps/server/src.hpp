@@ -14,6 +14,7 @@
 #include <distrib/ps/server/impl/cluster_mismatch.ipp>
 #include <distrib/ps/server/impl/export_part.ipp>
 #include <distrib/ps/server/impl/metrics_text.ipp>
+#include <distrib/ps/server/impl/rank_dealer.ipp>
 #include <distrib/ps/server/impl/server.ipp>
 #include <distrib/ps/server/impl/shard_clock.ipp>
 #include <distrib/ps/server/impl/shard_exports.ipp>

@@ -55,8 +55,36 @@ struct JoinRequest {
   std::string arithmetic = {};
   /// This process has begun a contribution. Sent only in a job that is not replayable.
   bool has_begun = false;
+  /// In a job with dealt ranks: the index of the process that serves the rank, plus 1. 0: the worker is one rank; a
+  /// worker of an older version always is.
+  std::uint32_t process = 0;
 
   DISTRIB_DECL void encode(WireWriter& head) const;
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
+};
+
+/// A process of a job with dealt ranks asks which ranks it shall serve.
+struct AskRanksRequest {
+  std::uint64_t process = 0;  ///< Drawn by the process at its start; not 0.
+  std::uint32_t index = 0;  ///< Its index among the workers of the cluster.
+  bool is_chief = false;
+  bool leaves = false;  ///< It gives up all its ranks, and does not ask again.
+  std::uint32_t ranks = 0;  ///< Ranks of its job.
+  std::vector<Rank> serves = {};  ///< The ranks that it serves, ascending.
+
+  DISTRIB_DECL void encode(WireWriter& head) const;
+  /// Fails also if `serves` does not ascend, or is not below `ranks`.
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
+};
+
+/// The ranks that a process shall serve. Answered when they differ from those that it serves, and at the end of the
+/// job; otherwise after a while, so that both ends know of each other.
+struct AskRanksReply {
+  std::vector<Rank> serve = {};  ///< Ascending.
+  bool over = false;  ///< The job is done.
+
+  DISTRIB_DECL void encode(WireWriter& head) const;
+  /// Fails also if `serve` does not ascend.
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
@@ -227,6 +255,9 @@ struct Save : Method<"distrib.ps.Save", Empty, Empty> {};
 struct Leave : Method<"distrib.ps.Leave", Empty, Empty> {};
 /// This rank is done with this shard, which need not wait for it any more.
 struct Goodbye : Method<"distrib.ps.Goodbye", Empty, Empty> {};
+/// Asks which ranks this process shall serve. Needs no Join before it. Only the first shard of the first ps task
+/// answers.
+struct AskRanks : Method<"distrib.ps.AskRanks", AskRanksRequest, AskRanksReply> {};
 /// Asks for the status of the shard. Needs no Join before it, and changes nothing.
 struct Status : Method<"distrib.ps.Status", Empty, ShardStatus> {};
 

@@ -26,12 +26,16 @@ struct ShardStatus {
     bool here = false;  ///< True if a process of the rank is joined.
     /// The newest contribution of the rank that arrived. Synchronous: other ranks of that step may still be missing.
     Step last = 0;
+    /// In a job with dealt ranks: the index of the worker that serves the rank, plus 1; 0: none, or ranks are not
+    /// dealt.
+    std::uint32_t process = 0;
 
     /// Appends the fields as a protobuf message, without a length before them.
     void encode(WireWriter& message) const {
       message.varint(1, rank);
       message.varint(2, here ? 1 : 0);
       message.varint(3, last);
+      if (process != 0) message.varint(4, process);
     }
     /// Reads what `encode` has written; unknown fields are skipped. Returns false if the bytes are damaged; the object
     /// must then not be used.

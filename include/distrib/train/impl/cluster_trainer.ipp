@@ -15,6 +15,7 @@
 #include <distrib/train/make_worker_run.hpp>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace distrib {
@@ -22,6 +23,9 @@ inline namespace v0 {
 
 DISTRIB_DECL ClusterTrainer::ClusterTrainer(TrainingPlan plan, IoPool& pool, ClusterFlags flags)
     : plan_{std::move(plan)}, pool_{pool}, flags_{std::move(flags)}, report_{plan_.hooks()} {
+  if (flags_.local() && flags_.ranks != 0)
+    throw_error(train_errc::cannot_deal, "--ranks " + std::to_string(flags_.ranks) +
+                                             ": one process is the whole job; LocalMode::workers says how many ranks");
   if (flags_.local()) local_.emplace(plan_, &pool_);
   if (flags_.local() || flags_.job_name == "ps") return;
   plan_.check();
@@ -40,6 +44,8 @@ DISTRIB_DECL auto ClusterTrainer::serve() -> int {
   options.open_store = plan_.options().object_stores;
   options.shard.lease = mode.lease;
   options.shard.restart_window = mode.restart_window;
+  options.shard.dealing.adopt_after = mode.adopt_after;
+  options.ranks = flags_.ranks;
   options.metrics = mode.metrics;
   options.metrics_need_certificate = mode.metrics_need_certificate;
   options.rpc.secret = mode.secret;

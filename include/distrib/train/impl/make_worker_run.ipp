@@ -42,6 +42,7 @@
 #include <distrib/train/job/assemble.hpp>
 #include <distrib/train/job/cluster_job.hpp>
 #include <distrib/train/job/make_cluster_job.hpp>
+#include <distrib/train/job/make_ranks_job.hpp>
 #include <distrib/train/job/training_run.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/named_values.hpp>
@@ -78,11 +79,10 @@ class WorkerRun final : public TrainingRun {
         flags_{flags},
         report_{report},
         model_{plan_.model().open()},
-        planned_{plan_.cluster_job(*model_, static_cast<std::uint32_t>(flags_.ps_hosts.size()),
-                                   static_cast<std::uint32_t>(rank_count(cluster_)),
-                                   plan_.options().cluster.replay_budget_bytes)},
+        planned_{plan_job()},
         contributor_{model_->contributor(job_, planned_.layouts)},
         start_{report_.begin(job_, model_->batch_size(), job_.tasks)} {
+    if (is_dealt_ && ready_within) throw_error(train_errc::cannot_deal, "--ranks: a session");
     if (chief_) locks_.hold_chief(plan_, task_);
     if (const std::string uneven = chief_ ? uneven_shards(planned_.layouts) : std::string{}; !uneven.empty())
       report_.tell(Event{Event::Kind::uneven_shards, task_, {}, {}, uneven});
@@ -93,7 +93,8 @@ class WorkerRun final : public TrainingRun {
     check_certificate();
     if (ready_within && !chief_ && !wait_for_chief(*ready_within)) return;
     if (!wait_for_step()) return;
-    running_ = make_cluster_job(job_, rank_, addresses(), options(), cuts_, callbacks());
+    running_ = is_dealt_ ? make_ranks_job(job_, {index_, chief_}, addresses(), options(), cuts_, ranks_callbacks())
+                         : make_cluster_job(job_, rank_, addresses(), options(), cuts_, callbacks());
     signals_.emplace(running_->context(), [this] { stop_job("asked to stop", {}); });
     if (ready_within) limit_start(*ready_within);
   }
@@ -132,6 +133,13 @@ class WorkerRun final : public TrainingRun {
   }
 
  private:
+  [[nodiscard]] auto plan_job() const -> PlannedJob {
+    const auto tasks = static_cast<std::uint32_t>(flags_.ps_hosts.size());
+    const std::size_t budget = plan_.options().cluster.replay_budget_bytes;
+    if (is_dealt_) return plan_.dealt_job(*model_, tasks, flags_.ranks, budget);
+    return plan_.cluster_job(*model_, tasks, static_cast<std::uint32_t>(rank_count(cluster_)), budget);
+  }
+
   // Fails at once if the parameter servers cannot accept the certificate of this task.
   void check_certificate() const {
     Error error;
@@ -155,21 +163,32 @@ class WorkerRun final : public TrainingRun {
     // The job is done: this worker only says goodbye to servers that still wait for it.
     if (is_done()) options.start_within = std::min(options.start_within, options.goodbye_within);
     options.lost_after = bounded_time(mode.lease) + bounded_time(mode.restart_window);
-    options.worker.replay_budget_bytes = mode.replay_budget_bytes;
+    options.worker.replay_budget_bytes = mode.replay_budget_bytes / (is_dealt_ ? job_.ranks : 1);
     options.worker.initial_values = std::move(planned_.initial_values);
     options.worker.wants_result = chief_;
     return options;
   }
 
   auto callbacks() -> ClusterJobCallbacks {
-    return {
-        .contribute = [this](Step step, auto values, auto gradients) { return contribute(step, values, gradients); },
-        .prepare = [this](Step step) { return contributor_->prepare(rank_, step, measured_before(step)); },
-        .started = [this](Step first) { started(first); },
-        .step_done = [this](Step step, float loss, const auto& values) { step_done(step, loss, values); },
-        .saved = [this](Step step) { saved(step); },
-        .told = [this](const Event& event) { told(event); },
-        .measured = measured()};
+    return {.contribute = [this](Step step, auto values,
+                                 auto gradients) { return contribute(rank_, step, values, gradients); },
+            .prepare = [this](Step step) { return contributor_->prepare(rank_, step, measured_before(step)); },
+            .started = [this](Step first) { started(first); },
+            .step_done = [this](Step step, float loss, const auto& values) { step_done(step, loss, values); },
+            .saved = [this](Step step) { saved(step); },
+            .told = [this](const Event& event) { told(event); },
+            .measured = measured()};
+  }
+
+  auto ranks_callbacks() -> RanksJobCallbacks {
+    return {.contribute = [this](Rank rank, Step step, auto values,
+                                 auto gradients) { return contribute(rank, step, values, gradients); },
+            .prepare = [this](Rank rank, Step step) { contributor_->prepare(rank, step, none_); },
+            .started = [this](Step first) { started(first); },
+            .step_done = [this](Step step, float loss, const auto& values) { step_done(step, loss, values); },
+            .saved = [this](Step step) { saved(step); },
+            .told = [this](const Event& event) { told(event); },
+            .measured = measured()};
   }
 
   void told(const Event& event) {
@@ -188,7 +207,7 @@ class WorkerRun final : public TrainingRun {
 
   void show_metrics(const Address& address) {
     const ClusterMode& mode = plan_.options().cluster;
-    meter_.emplace(rank_, model_->batch_size(), job_.total_steps);
+    meter_.emplace(index_, model_->batch_size(), job_.total_steps);
     ClientRules rules = client_rules(cluster_);
     rules.needs_certificate = mode.metrics_need_certificate;
     std::vector<PageServer::Served> pages;
@@ -247,12 +266,12 @@ class WorkerRun final : public TrainingRun {
     return !stopped;
   }
 
-  auto contribute(Step step, std::span<const SharedBuffer> values,
+  auto contribute(Rank rank, Step step, std::span<const SharedBuffer> values,
                   std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float {
-    const float loss = loss_ = (*contributor_)(rank_, made_ = step, values, gradients);
+    const float loss = loss_ = (*contributor_)(rank, made_ = step, values, gradients);
     if (meter_) meter_->contributed(loss);
     const NamedValues named{plan_.model().variables(), planned_.layouts, values};
-    report_.tell(ContributionMade{step, rank_, loss, &named, true});
+    report_.tell(ContributionMade{step, rank, loss, &named, true});
     heed_hooks();
     return loss;
   }
@@ -444,7 +463,9 @@ class WorkerRun final : public TrainingRun {
   TrainingReport& report_;
   const std::string task_ = to_string(flags_.task());
   const ClusterSpec cluster_ = flags_.cluster();
-  const Rank rank_ = id_in_cluster(cluster_, flags_.task());
+  const bool is_dealt_ = flags_.ranks != 0;
+  const std::uint32_t index_ = id_in_cluster(cluster_, flags_.task());
+  const Rank rank_ = is_dealt_ ? 0 : index_;  // with dealt ranks: the one that the chief serves
   const bool chief_ = is_chief(cluster_, flags_.task());
   const std::unique_ptr<OpenModel> model_;
   PlannedJob planned_;

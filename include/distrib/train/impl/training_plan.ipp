@@ -95,6 +95,21 @@ DISTRIB_DECL auto TrainingPlan::cluster_job(const OpenModel& model, std::uint32_
   return complete(std::move(planned));
 }
 
+DISTRIB_DECL auto TrainingPlan::dealt_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
+                                          std::size_t replay_budget_bytes) const -> PlannedJob {
+  PlannedJob planned = cluster_job(model, tasks, ranks, replay_budget_bytes / ranks);
+  const Job& job = planned.job;
+  std::string why;
+  if (!job.can_reduce_in_tree())
+    why = job.consistency.describe() + ", " + std::to_string(job.tables.size()) + " tables";
+  else if (job.reduction != ReductionOrder::tree)
+    why = "it adds in rank order: say with_reduction(ReductionOrder::tree)";
+  else if (!job.replayable) why = "OwnBatches";
+  else if (exports()) why = "ExportModel";
+  if (!why.empty()) throw_error(train_errc::cannot_deal, "--ranks " + std::to_string(ranks) + ": " + why);
+  return planned;
+}
+
 DISTRIB_DECL auto TrainingPlan::cut_settings() const -> CutSettings {
   CutSettings cuts;
   const auto everywhere = [](const std::string& name) {

@@ -10,3 +10,4 @@
 #include <distrib/train/job/impl/clip_gradients.ipp>
 #include <distrib/train/job/impl/make_cluster_job.ipp>
 #include <distrib/train/job/impl/make_local_job.ipp>
+#include <distrib/train/job/impl/make_ranks_job.ipp>

@@ -159,7 +159,9 @@ class Lane {
       replica = of_shard;
       updaters = of_job;
       // each worker has a connection to each shard of the task
-      if (number == 0) lane.task_.allow_connections(std::uint64_t{job.ranks} * job.shards_per_task * job.replicas);
+      if (number == 0)
+        lane.task_.allow_connections(std::uint64_t{job.ranks} * job.shards_per_task * job.replicas +
+                                     lane.task_.identity(0).processes);
       files.open(job, of_shard, cuts, of_job, *this);
       lane.task_.changed(lane.number_, lane.tally());
     }

@@ -6,6 +6,7 @@
 #include <distrib/ps/server/peer_calls.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 
+#include <cstdint>
 #include <map>
 #include <string_view>
 #include <system_error>
@@ -20,6 +21,7 @@ struct ShardPeer {
   Rank rank = 0;
   bool entered = false;  ///< True if the peer has joined and the shard's core knows it.
   bool has_begun = false;  ///< See `JoinRequest`.
+  std::uint32_t process = 0;  ///< See `JoinRequest`.
   PeerCalls<Connection> calls;
 };
 
@@ -67,7 +69,9 @@ class ShardPeers {
   void describe(ShardStatus& status) const {
     for (const auto& [peer, state] : peers_) {
       status.parked += state.calls.parked();
-      if (state.entered && state.rank < status.of_ranks.size()) status.of_ranks[state.rank].here = true;
+      if (!state.entered || state.rank >= status.of_ranks.size()) continue;
+      status.of_ranks[state.rank].here = true;
+      status.of_ranks[state.rank].process = state.process;
     }
   }
 

@@ -89,6 +89,10 @@ class TaskShell final : public ServerTask {
     identity_.task = index;
     identity_.tasks = static_cast<std::uint32_t>(cluster.num_tasks("ps"));
     identity_.ranks = static_cast<std::uint32_t>(rank_count(cluster));
+    if (options_.ranks != 0) {
+      identity_.processes = identity_.ranks;
+      identity_.ranks = options_.ranks;
+    }
     Error error;
     hold(options_.directory, error);
     throw_if(error);
@@ -127,7 +131,7 @@ class TaskShell final : public ServerTask {
       if (error.code() != net_errc::not_local && error.code() != net_errc::unresolved) throw;
       listen({"*", address_.port});
     }
-    allow_connections(identity_.ranks);
+    allow_connections(std::uint64_t{identity_.ranks} + identity_.processes);
     if (options_.metrics) show_metrics(*options_.metrics);
     if (options_.rpc.transport) asio::post(disk_, [this] { begin_refreshing(); });
     asio::post(executor_, [this] {

@@ -16,10 +16,10 @@ DISTRIB_DECL ShardClock::ShardClock(const ShardOptions& options, const ShardIden
   for (const RankState& rank : ranks_) away_since_.insert(rank.since);
 }
 
-DISTRIB_DECL void ShardClock::opened(Instant now, bool replicated, bool has_open_end) {
+DISTRIB_DECL void ShardClock::opened(Instant now, bool replicated, bool needs_no_rank) {
   opened_ = true;
   replicated_ = replicated;
-  has_open_end_ = has_open_end;
+  needs_no_rank_ = needs_no_rank;
   since_ = now;
   away_since_.clear();
   for (RankState& rank : ranks_) {
@@ -47,7 +47,7 @@ DISTRIB_DECL auto ShardClock::look(Instant now, bool complete) const -> Verdict 
 }
 
 DISTRIB_DECL auto ShardClock::lost_at(Instant since) const -> Instant {
-  if (has_open_end_) return joined_ == 0 ? instant_after(since_, away_) : Instant::max();
+  if (needs_no_rank_) return joined_ == 0 ? instant_after(since_, away_) : Instant::max();
   return instant_after(since, away_);
 }
 

@@ -147,7 +147,7 @@ at('ranks').addEventListener('pointermove', e => {
   if (!cells) return;
   const rank = cells.ranks[Math.floor(e.offsetY / cells.side) * cells.columns + Math.floor(e.offsetX / cells.side)];
   at('rank').textContent = !rank ? ' ' : `rank ${rank.rank}: ${rank.here ? 'here' : 'away'}, last contribution ${whole(rank.last)}` +
-    (rank.behind ? `, ${whole(rank.behind)} behind` : '');
+    (rank.behind ? `, ${whole(rank.behind)} behind` : '') + (rank.worker === undefined ? '' : `, served by worker ${rank.worker}`);
 });
 
 function drawSpeed(now) {

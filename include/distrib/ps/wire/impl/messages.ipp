@@ -4,8 +4,11 @@
 #include <distrib/ps/wire/messages.hpp>
 
 #include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/parse_job.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace distrib {
 inline namespace v0 {
@@ -73,6 +76,7 @@ DISTRIB_DECL void JoinRequest::encode(WireWriter& head) const {
   }
   if (!arithmetic.empty()) head.text(8, arithmetic);
   if (has_begun) head.varint(9, 1);
+  if (process != 0) head.varint(13, process);
   if (job_text.empty() || cuts.exports.directory.empty()) return;
   head.text(10, cuts.exports.directory);
   if (cuts.exports.every_steps != 0) head.varint(11, cuts.exports.every_steps);
@@ -94,8 +98,78 @@ DISTRIB_DECL auto JoinRequest::decode(ByteView head) -> bool {
       case wire_tag(10, WireType::bytes): cuts.exports.directory = reader.text(); break;
       case wire_tag(11, WireType::varint): cuts.exports.every_steps = reader.uint64(); break;
       case wire_tag(12, WireType::varint): cuts.exports.every = std::chrono::milliseconds{reader.uint32()}; break;
+      case wire_tag(13, WireType::varint): process = reader.uint32(); break;
     }
   return reader.ok() && is_arithmetic(arithmetic);
+}
+
+namespace detail {
+
+// Ranks are packed: the first one, then the distance from each to the next.
+DISTRIB_DECL void encode_ranks(WireWriter& head, std::uint32_t field, const std::vector<Rank>& ranks) {
+  if (ranks.empty()) return;
+  head.message(field, [&](WireWriter& packed) {
+    Rank before = 0;
+    for (const Rank rank : ranks) packed.raw_varint(rank - std::exchange(before, rank));
+  });
+}
+
+// Returns false if the bytes are damaged, or the ranks do not ascend or are not below `end`.
+DISTRIB_DECL auto decode_ranks(ByteView bytes, std::uint64_t end, std::vector<Rank>& ranks) -> bool {
+  std::uint64_t distance = 0;
+  while (!bytes.empty()) {
+    if (!read_varint(bytes, distance) || distance >= end || (distance == 0 && !ranks.empty())) return false;
+    const std::uint64_t rank = ranks.empty() ? distance : ranks.back() + distance;
+    if (rank >= end) return false;
+    ranks.push_back(static_cast<Rank>(rank));
+  }
+  return true;
+}
+
+}  // namespace detail
+
+DISTRIB_DECL void AskRanksRequest::encode(WireWriter& head) const {
+  head.fixed64(1, process);
+  head.varint(2, index);
+  if (is_chief) head.varint(3, 1);
+  if (leaves) head.varint(4, 1);
+  head.varint(5, ranks);
+  detail::encode_ranks(head, 6, serves);
+}
+
+DISTRIB_DECL auto AskRanksRequest::decode(ByteView head) -> bool {
+  bool good = true;
+  WireReader reader{head};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::fixed64): process = reader.uint64(); break;
+      case wire_tag(2, WireType::varint): index = reader.uint32(); break;
+      case wire_tag(3, WireType::varint): is_chief = reader.uint64() != 0; break;
+      case wire_tag(4, WireType::varint): leaves = reader.uint64() != 0; break;
+      case wire_tag(5, WireType::varint): ranks = reader.uint32(); break;
+      case wire_tag(6, WireType::bytes):
+        serves.clear();
+        good = good && detail::decode_ranks(reader.bytes(), std::min<std::uint64_t>(ranks, max_job_ranks), serves);
+        break;
+    }
+  return reader.ok() && good && process != 0;
+}
+
+DISTRIB_DECL void AskRanksReply::encode(WireWriter& head) const {
+  if (over) head.varint(1, 1);
+  detail::encode_ranks(head, 2, serve);
+}
+
+DISTRIB_DECL auto AskRanksReply::decode(ByteView head) -> bool {
+  bool good = true;
+  WireReader reader{head};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::varint): over = reader.uint64() != 0; break;
+      case wire_tag(2, WireType::bytes):
+        serve.clear();
+        good = good && detail::decode_ranks(reader.bytes(), max_job_ranks, serve);
+        break;
+    }
+  return reader.ok() && good;
 }
 
 DISTRIB_DECL auto JoinItem::decode(ByteView head) -> bool {

@@ -39,7 +39,10 @@ DISTRIB_DECL auto status_object(const ShardStatus& shard) -> JsonObject {
     object.add("export_failures", exported->failures).add("exported_digest", exported->digest_text());
   }
   object.add_json("ranks", json_array(shard.of_ranks, [](const ShardStatus::RankStatus& rank) {
-                    return JsonObject{}.add("rank", rank.rank).add("here", rank.here).add("last", rank.last).text();
+                    JsonObject of_rank;
+                    of_rank.add("rank", rank.rank).add("here", rank.here).add("last", rank.last);
+                    if (rank.process != 0) of_rank.add("worker", rank.process - 1);
+                    return of_rank.text();
                   }));
   object.add_json("variable_bytes", json_array(shard.of_variables, [](const ShardStatus::VariableStatus& variable) {
                     return JsonObject{}.add("name", variable.name).add("bytes", variable.bytes).text();

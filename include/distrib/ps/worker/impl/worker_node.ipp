@@ -93,6 +93,7 @@ DISTRIB_DECL WorkerNode::WorkerNode(const Job& job, Rank rank, const WorkerOptio
       synchronous_{job.consistency.is_synchronous()},
       replayable_{job.replayable},
       rank_{rank},
+      process_{options.process},
       job_text_{to_text(job)},
       job_hash_{to_hex(sha256(as_bytes(job_text_)))},
       arithmetic_{job.arithmetic},
@@ -187,6 +188,7 @@ DISTRIB_DECL void WorkerNode::send_join(std::uint32_t shard, Instant now) {
   request.job_hash = job_hash_;
   request.arithmetic = arithmetic_;
   request.has_begun = begun_ != 0;
+  request.process = process_;
   if (link.text_sent) {
     request.job_text = job_text_;
     request.cuts = cuts_;

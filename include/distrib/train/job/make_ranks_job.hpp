@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
+#include <distrib/core/event.hpp>
+#include <distrib/net/address.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/phase.hpp>
+#include <distrib/ps/worker/worker_client_options.hpp>
+#include <distrib/train/job/cluster_job.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// As `ClusterJobCallbacks`, for a process that serves several ranks. `step_done` is called once for each step, with
+/// the loss of the lowest rank that this process serves.
+struct RanksJobCallbacks {
+  /// Computes the contribution (step, rank), see `ClusterJobCallbacks::contribute`.
+  std::function<float(Rank rank, Step step, std::span<const SharedBuffer> values,
+                      std::span<const std::shared_ptr<AlignedBuffer>> gradients)>
+      contribute;
+  /// Reads the input of (step, rank) while there is nothing else to do.
+  std::function<void(Rank rank, Step step)> prepare;
+  std::function<void(Step first)> started;
+  std::function<void(Step step, float loss, const std::vector<SharedBuffer>& values)> step_done;
+  std::function<void(Step step)> saved;
+  std::function<void(const Event& event)> told;
+  PhaseObserver measured = {};
+};
+
+/// Which process serves the ranks.
+struct ServingProcess {
+  std::uint32_t index = 0;  ///< Among the workers of the cluster.
+  bool is_chief = false;  ///< It serves rank 0 from the start, and gets the values at the end.
+};
+
+/// Makes one process of a synchronous job whose ranks are dealt (`RankDealer`), and connects it at the first `next()`.
+/// It has a `WorkerClient` for each rank that it serves, all on one thread; contributions are computed one after
+/// another on the owner's thread. The job has no tables. `options.worker.replay_budget_bytes` is for each rank.
+///
+/// Errors: throws as the constructor of `WorkerClient`.
+[[nodiscard]] DISTRIB_DECL auto make_ranks_job(const Job& job, ServingProcess process, std::vector<Address> servers,
+                                               WorkerClientOptions options, CutSettings cuts,
+                                               RanksJobCallbacks callbacks) -> std::unique_ptr<ClusterJob>;
+
+}  // namespace v0
+}  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/train/job/impl/make_ranks_job.ipp>
+#endif
