@@ -176,6 +176,13 @@ class StreamLog {
   bool is_closed_ = false;
 };
 
+/// True if a log may take a proposal: it is valid and continues what the log has. A range continues the end of its
+/// source, ranks are for steps beyond the horizon, an end is for exactly the records of the log.
+[[nodiscard]] DISTRIB_DECL auto may_append(const StreamLog& log, const StreamProposal& proposal) -> bool;
+
+/// Appends a proposal, for which `may_append` is true.
+DISTRIB_DECL void append_proposal(StreamLog& log, StreamProposal proposal);
+
 /// A log that several components read and that no longer changes.
 using SharedStreamLog = std::shared_ptr<const StreamLog>;
 

@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/runtime_variables.hpp>
+#include <distrib/data/batch_source.hpp>
 #include <distrib/example/batch.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
@@ -159,6 +160,30 @@ template <Model M, class Source> class Contributor final : public AnyContributor
         std::copy_n(rows.data() + static_cast<std::size_t>(index[i]) * dim, dim, to.rows(table).data() + i * dim);
     }
     return any;
+  }
+
+  /// False if `prepare` of this step, and so the contribution, would have to wait for records: see
+  /// `detail::WaitsForBatches`. Looks for new ones. Throws what the data throw.
+  [[nodiscard]] auto is_ready([[maybe_unused]] Rank rank, [[maybe_unused]] Step step) -> bool override {
+    if constexpr (detail::WaitsForBatches<Source>) {
+      if (step > job_.steps_of(rank)) return true;
+      const std::uint64_t first = first_batch(step, rank);
+      for (std::uint64_t i = 0; i < job_.gradient_accumulation; ++i)
+        if (!source_.is_there(first + i)) return false;
+    }
+    return true;
+  }
+
+  /// The job continues after this step. Throws if the data cannot have given the batches before. Synchronous jobs only.
+  void continue_after([[maybe_unused]] Step step) override {
+    if constexpr (detail::WaitsForBatches<Source>)
+      if (job_.consistency.is_synchronous()) source_.continue_after(first_batch(step + 1, 0));
+  }
+
+  /// No restart goes back to a step before this one. Synchronous jobs only.
+  void let_go([[maybe_unused]] Step step) override {
+    if constexpr (detail::WaitsForBatches<Source>)
+      if (job_.consistency.is_synchronous()) source_.let_go(first_batch(step + 1, 0));
   }
 
  private:

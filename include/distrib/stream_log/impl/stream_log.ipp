@@ -333,5 +333,24 @@ DISTRIB_DECL auto StreamLog::is_sound() const -> bool {
   return true;
 }
 
+DISTRIB_DECL auto may_append(const StreamLog& log, const StreamProposal& proposal) -> bool {
+  if (log.is_closed()) return false;
+  if (const auto* const one = std::get_if<ProposedRange>(&proposal)) {
+    if (!is_valid_stream_item(one->range)) return false;
+    const SourceEnd* const end = log.end_of(one->range.source);
+    if (!one->continues) return end == nullptr;
+    return end != nullptr && *end == SourceEnd{one->range.first, one->range.before};
+  }
+  if (const auto* const ranks = std::get_if<StreamRanks>(&proposal))
+    return is_valid_stream_item(*ranks) && ranks->from_step > log.horizon();
+  return std::get<ProposedEnd>(proposal).records == log.records();
+}
+
+DISTRIB_DECL void append_proposal(StreamLog& log, StreamProposal proposal) {
+  if (auto* const range = std::get_if<ProposedRange>(&proposal)) log.append(std::move(range->range));
+  else if (auto* const ranks = std::get_if<StreamRanks>(&proposal)) log.append(std::move(*ranks));
+  else log.append(StreamEnd{});
+}
+
 }  // namespace v0
 }  // namespace distrib

@@ -47,6 +47,7 @@ template <Model M, BatchSource Source> class OpenModelOf final : public OpenMode
   [[nodiscard]] auto is_replayable() const noexcept -> bool override {
     return !std::same_as<Source, OwnBatches::Source>;
   }
+  [[nodiscard]] auto waits() const noexcept -> bool override { return WaitsForBatches<Source>; }
   [[nodiscard]] auto contributor(const Job& job, std::span<const ShardLayout> layouts) const
       -> std::unique_ptr<AnyContributor> override {
     return std::make_unique<Contributor<M, Source>>(model_, source_, job, layouts, of_model_, feeds_);

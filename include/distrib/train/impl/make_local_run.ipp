@@ -23,10 +23,12 @@
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/train/any_model.hpp>
 #include <distrib/train/checkpoint_store.hpp>
+#include <distrib/train/data_wait.hpp>
 #include <distrib/train/job/assemble.hpp>
 #include <distrib/train/job/gradient_norms.hpp>
 #include <distrib/train/job/local_job.hpp>
 #include <distrib/train/job/make_local_job.hpp>
+#include <distrib/train/kept_steps.hpp>
 #include <distrib/train/named_values.hpp>
 #include <distrib/train/writer_locks.hpp>
 
@@ -51,8 +53,9 @@ class LocalRun final : public TrainingRun {
       : plan_{plan},
         pool_{pool},
         report_{report},
-        compute_on_{compute_on},
         model_{plan_.model().open()},
+        // A pool would go on waiting for records when the run is asked to stop.
+        compute_on_{model_->waits() ? ComputeOn::caller : compute_on},
         planned_{plan_.local_job(*model_, steps_done(plan_))},
         evaluation_{plan_.model().open_evaluation()} {
     ask(false);
@@ -63,6 +66,7 @@ class LocalRun final : public TrainingRun {
     report_.reached(start_.first_step);
     report_.tell(start_);
     contributor_ = model_->contributor(job_, planned_.layouts);
+    contributor_->continue_after(start_.first_step);
     begin(restored);
   }
   LocalRun(const LocalRun&) = delete;
@@ -147,6 +151,7 @@ class LocalRun final : public TrainingRun {
     LocalJobCallbacks callbacks;
     if (!job_.tables.empty())
       callbacks.prepare = [this](Rank rank, Step step) { return contributor_->prepare(rank, step); };
+    if (model_->waits()) callbacks.ready = [this](Rank rank, Step step) { return is_ready(rank, step); };
     callbacks.contributed = [this](Rank rank, Step step, float loss, std::span<const SharedBuffer> blocks) {
       made_ = loss;
       const NamedValues values{plan_.model().variables(), planned_.layouts, blocks};
@@ -157,6 +162,12 @@ class LocalRun final : public TrainingRun {
     callbacks.step_done = [this](Step step, float loss) { step_done(step, loss); };
     callbacks.cut_due = [this](Step step, std::vector<Cut> cuts) { save_in_background(step, std::move(cuts)); };
     return callbacks;
+  }
+
+  auto is_ready(Rank rank, Step step) -> bool {
+    const bool ready = contributor_->is_ready(rank, step);
+    if (wait_.is_worth_telling(step, ready)) report_.tell(wait_.event("local"));
+    return ready;
   }
 
   // `asked`: how the event begins. `reason`: that of a hook or of the program; empty: a signal asks to stop.
@@ -208,6 +219,7 @@ class LocalRun final : public TrainingRun {
           if (const PhaseObserver measured = report_.phases_of("local"); store_ && measured) measured(*phase);
           kept->clear();  // on this thread, which takes blocks from the pool again
           if (!prefix->empty()) report_.saved(step, std::move(*prefix));
+          if (const std::optional<Step> oldest = kept_.saved(step)) contributor_->let_go(*oldest);
           local_->cut_saved(step);
           heed_hooks();
         });
@@ -255,14 +267,16 @@ class LocalRun final : public TrainingRun {
   const TrainingPlan& plan_;
   IoPool* pool_;
   TrainingReport& report_;
-  const ComputeOn compute_on_;
   const std::unique_ptr<OpenModel> model_;
+  const ComputeOn compute_on_;
   PlannedJob planned_;
   const Job& job_ = planned_.job;
   const std::unique_ptr<const AnyEvaluation> evaluation_;
   BatchKeys measured_{job_, planned_.layouts};  // the rows that the evaluation needs
   WriterLocks locks_;
   std::optional<CheckpointStore> store_;
+  KeptSteps kept_{plan_.save()};
+  DataWait wait_;
   JobStart start_;
   std::unique_ptr<AnyContributor> contributor_;
   GradientNorms norms_;

@@ -38,11 +38,13 @@
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/checkpoint_values.hpp>
 #include <distrib/train/cluster_mode.hpp>
+#include <distrib/train/data_wait.hpp>
 #include <distrib/train/error.hpp>
 #include <distrib/train/job/assemble.hpp>
 #include <distrib/train/job/cluster_job.hpp>
 #include <distrib/train/job/make_cluster_job.hpp>
 #include <distrib/train/job/training_run.hpp>
+#include <distrib/train/kept_steps.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/named_values.hpp>
 #include <distrib/train/writer_locks.hpp>
@@ -165,11 +167,18 @@ class WorkerRun final : public TrainingRun {
     return {
         .contribute = [this](Step step, auto values, auto gradients) { return contribute(step, values, gradients); },
         .prepare = [this](Step step) { return contributor_->prepare(rank_, step, measured_before(step)); },
+        .ready = model_->waits() ? std::function<bool(Step)>{[this](Step step) { return is_ready(step); }} : nullptr,
         .started = [this](Step first) { started(first); },
         .step_done = [this](Step step, float loss, const auto& values) { step_done(step, loss, values); },
         .saved = [this](Step step) { saved(step); },
         .told = [this](const Event& event) { told(event); },
         .measured = measured()};
+  }
+
+  auto is_ready(Step step) -> bool {
+    const bool ready = contributor_->is_ready(rank_, step);
+    if (wait_.is_worth_telling(step, ready)) report_.tell(wait_.event(task_));
+    return ready;
   }
 
   void told(const Event& event) {
@@ -297,6 +306,7 @@ class WorkerRun final : public TrainingRun {
     report_.reached(first);
     if (meter_) meter_->reached(first);
     begun_ = std::chrono::steady_clock::now();
+    contributor_->continue_after(first);
     if (!chief_) return;
     report_.tell(start_);
     heed_hooks();
@@ -352,6 +362,7 @@ class WorkerRun final : public TrainingRun {
     if (!chief_ || !plan_.save() || step == 0 || !cuts_.is_users(step, job_.total_steps)) return;
     const std::string prefix = prefix_of(step);
     report_.saved(step, prefix);
+    if (const std::optional<Step> oldest = kept_.saved(step)) contributor_->let_go(*oldest);
     heed_hooks();
     if (evaluation_ == nullptr || !plan_.measures_averages() || step >= job_.total_steps) return;
     if (plan_.is_measured_between(std::exchange(measured_to_, step), step))
@@ -454,6 +465,8 @@ class WorkerRun final : public TrainingRun {
   const KeyLists none_;
   const std::unique_ptr<AnyContributor> contributor_;
   WriterLocks locks_;  // held by the chief only
+  KeptSteps kept_{plan_.save()};
+  DataWait wait_;
   std::unique_ptr<const AnyEvaluation> evaluation_;  // null if this is not the chief, or without Evaluate
   JobStart start_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();

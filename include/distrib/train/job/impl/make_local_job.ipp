@@ -30,6 +30,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -80,7 +81,7 @@ class LocalJobShell final : public LocalJob {
   [[nodiscard]] auto next() -> bool override {
     if (!std::exchange(begun_, true)) begin();
     context_->poll();  // also when a contribution is wanted: work in the background and signals do not wait for it
-    while (wanted_.empty() && context_->run_one() != 0) {
+    while (!is_wanted() && context_->run_one() != 0) {
     }
     if (!context_->stopped()) return true;
     if (failure_) std::rethrow_exception(failure_);
@@ -345,7 +346,33 @@ class LocalJobShell final : public LocalJob {
     callbacks_.cut_due(step, std::move(node.mapped()));
   }
 
+  // True if a contribution can be computed now; it is then the first one of `wanted_`. If records are missing, asks again
+  // a moment later.
+  auto is_wanted() -> bool {
+    if (!callbacks_.ready) return !wanted_.empty();
+    bool found = false;
+    guarded([&] {
+      for (auto& [rank, step] : std::exchange(unprepared_, {})) prepare(rank, step);
+      const auto ready = std::ranges::find_if(
+          wanted_, [this](const auto& task) { return callbacks_.ready(task->rank, task->work.step); });
+      found = ready != wanted_.end();
+      if (found) std::rotate(wanted_.begin(), ready, std::next(ready));
+    });
+    if (found || failure_) return found;
+    if (stopping_ && !wanted_.empty()) abandon();  // its records may never come
+    if (std::exchange(looks_again_, !wanted_.empty() || !unprepared_.empty()) || !looks_again_) return false;
+    look_.expires_after(look_every);
+    look_.async_wait([this](const std::error_code& ec) {
+      if (!ec) looks_again_ = false;
+    });
+    return false;
+  }
+
   void prepare(Rank rank, Step step) {
+    if (callbacks_.ready && !callbacks_.ready(rank, step)) {
+      if (!stopping_) unprepared_.emplace_back(rank, step);
+      return;
+    }
     auto rows = std::make_shared<std::vector<WantedRows>>();
     in_background([this, rank, step, rows] { *rows = callbacks_.prepare(rank, step); },
                   [this, rank, step, rows] {
@@ -376,7 +403,10 @@ class LocalJobShell final : public LocalJob {
   void contribute(Task& task) {
     if (callbacks_.measured) task.begun = Clock::now();
     task.loss = contribute_(task.rank, task.work.step, task.work.values, task.gradients);
-    if (callbacks_.prepare) task.next = callbacks_.prepare(task.rank, task.work.step + 1);
+    // If the records of the next step are not there, the core asks for its rows by itself.
+    const Step next = task.work.step + 1;
+    if (callbacks_.prepare && (!callbacks_.ready || callbacks_.ready(task.rank, next)))
+      task.next = callbacks_.prepare(task.rank, next);
     if (callbacks_.measured) task.ended = Clock::now();
   }
 
@@ -422,6 +452,8 @@ class LocalJobShell final : public LocalJob {
     }
   }
 
+  static constexpr std::chrono::milliseconds look_every{20};
+
   bool synchronous_;
   Contribute contribute_;
   LocalJobCallbacks callbacks_;
@@ -435,6 +467,9 @@ class LocalJobShell final : public LocalJob {
   std::vector<std::unique_ptr<AnyWorker>> workers_;
   std::vector<BlockPool> blocks_;  // for gradients: rank-major, one for each shard
   std::deque<std::shared_ptr<Task>> wanted_;  // contributions to compute on the owner's thread
+  std::vector<std::pair<Rank, Step>> unprepared_;  // their records are not there yet
+  SteadyTimer look_{*context_};  // asks again whether records are there
+  bool looks_again_ = false;  // `look_` is running
   std::deque<std::function<void()>> mail_;  // delivered one after the other: a core is never called from inside a core
   std::map<Step, std::vector<Cut>> cuts_;
   std::map<Step, std::vector<std::pair<Rank, float>>> losses_;
