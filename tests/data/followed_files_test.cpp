@@ -192,12 +192,15 @@ TEST_CASE("followed files: items that no restart needs are let go", "[data]") {
   CHECK_FALSE(error);
   for (int i = 0; i < 3; ++i) std::filesystem::remove(stream.incoming() / ("f" + std::to_string(i)));
   CHECK(first->log()->kept_items().size() == 2);
+  CHECK(first->log()->sources() == 5);
+  first->let_go(4, error);
+  CHECK(first->log()->sources() == 2);  // files that are gone are forgotten, too
   const auto second = stream.process();
-  second->continue_after(3, error);
+  second->continue_after(4, error);
   CHECK_FALSE(error);
-  CHECK(followed_numbers(*second, 3) == Found{12, 13, 14, 15});
-  CHECK(followed_code(*second, 2).code == distrib::stream_errc::let_go);
-  second->continue_after(2, error);
+  CHECK(followed_numbers(*second, 4) == Found{16, 17, 18, 19});
+  CHECK(followed_code(*second, 3).code == distrib::stream_errc::let_go);
+  second->continue_after(3, error);
   CHECK(error.code == distrib::stream_errc::let_go);
 }
 

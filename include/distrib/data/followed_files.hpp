@@ -92,7 +92,8 @@ class FollowedFiles {
   /// not have the next one any more.
   DISTRIB_DECL void continue_after(std::uint64_t batches, ErrorRef to);
 
-  /// No restart will ask for the first `batches` batches: drops from the log what only they need.
+  /// No restart will ask for the first `batches` batches: drops from the log what only they need, and forgets files that
+  /// are not in the directory any more and not in the log any more.
   DISTRIB_DECL void let_go(std::uint64_t batches, ErrorRef to);
 
   /// What the log was when this process looked last; null: it did not look, or there was none.

@@ -127,6 +127,9 @@ class StreamLog {
 
   /// Drops what only steps up to this one need. Does nothing if the log does not cover the step, or let go of more.
   DISTRIB_DECL void let_go(std::uint64_t step);
+  /// Forgets the ends of sources that no kept item names and for which `is_gone` returns true. Such a source would be
+  /// taken for a new one if it came again.
+  DISTRIB_DECL void forget_sources(const std::function<bool(const std::string& source)>& is_gone);
   /// The step that `let_go` was called with; 0 at first.
   [[nodiscard]] auto kept_step() const noexcept -> std::uint64_t { return kept_step_; }
   /// True if the steps after this one can still be made.

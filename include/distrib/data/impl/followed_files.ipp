@@ -85,9 +85,20 @@ DISTRIB_DECL void FollowedFiles::let_go(std::uint64_t batches, ErrorRef to) {
   detail::ErrorOut error{to};
   const std::lock_guard lock{mutex_};
   if (log_ == nullptr || log_->kept_step() >= batches) return;
-  SharedStreamLog log = log_files_.change(first_log(), [batches](StreamLog& next) { next.let_go(batches); }, error);
-  log = checked(std::move(log), error);
-  if (!error) log_ = std::move(log);
+  const std::vector<Listed> files = list(error);
+  if (error) return;
+  const auto is_gone = [&files](const std::string& name) {
+    return !std::ranges::binary_search(files, name, {}, &Listed::name);
+  };
+  const auto drop = [batches, &is_gone](StreamLog& next) {
+    const std::uint64_t before = next.kept_step();
+    next.let_go(batches);
+    if (next.kept_step() != before) next.forget_sources(is_gone);
+  };
+  SharedStreamLog log = checked(log_files_.change(first_log(), drop, error), error);
+  if (error) return;
+  log_ = std::move(log);
+  std::erase_if(known_, [&is_gone](const auto& file) { return is_gone(file.first); });
 }
 
 // Returns the batch if the log has it and its files are there. Null without an error: they are not, or not yet.
@@ -216,7 +227,9 @@ DISTRIB_DECL void FollowedFiles::look(std::uint64_t batch, Error& error) {
     proposals.push_back(*std::move(proposal));
   }
   if (proposals.empty()) return;
-  const auto propose = [&proposals](StreamLog& log) {
+  // If items were let go meanwhile, the log may have forgotten files that this process has seen before: see `let_go`.
+  const auto propose = [&proposals, kept_step = next.kept_step()](StreamLog& log) {
+    if (log.kept_step() != kept_step) return;
     for (const StreamProposal& proposal : proposals)
       if (may_append(log, proposal)) append_proposal(log, proposal);
   };

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace distrib {
@@ -196,6 +198,13 @@ DISTRIB_DECL void StreamLog::let_go(std::uint64_t step) {
     epochs_[1].items = std::max(epochs_[0].items, epochs_[1].items);
     epochs_.erase(epochs_.begin());
   }
+}
+
+DISTRIB_DECL void StreamLog::forget_sources(const std::function<bool(const std::string& source)>& is_gone) {
+  std::set<std::string_view> kept;
+  for (const StreamItem& item : items_)
+    if (const auto* const range = std::get_if<StreamRange>(&item)) kept.insert(range->source);
+  std::erase_if(ends_, [&](const auto& end) { return !kept.contains(end.first) && is_gone(end.first); });
 }
 
 // Fields: 1 and 2 id, 3 batch_size, 4 horizon, 5 kept_step, 6 first_item, 7 first_record, 8 and 9 first_sum, 10 closed,

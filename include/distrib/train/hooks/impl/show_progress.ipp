@@ -25,6 +25,11 @@ DISTRIB_DECL void ShowProgress::on_step(const StepDone& event) {
   const double left = spent.count() / done * static_cast<double>(job_.last_step - event.step);
   const double rate = static_cast<double>(examples_) / std::max(spent.count(), 1e-9);
   char text[160];
+  if (is_endless()) {
+    std::snprintf(text, sizeof text, "step %llu  loss %.4f  %.0f examples/s",
+                  static_cast<unsigned long long>(event.step), static_cast<double>(event.loss), rate);
+    return terminal_ ? bar(text, 0) : print(text);
+  }
   std::snprintf(text, sizeof text, "step %llu/%llu  loss %.4f  %.0f examples/s  %.0f s left",
                 static_cast<unsigned long long>(event.step), static_cast<unsigned long long>(job_.last_step),
                 static_cast<double>(event.loss), rate, left);
