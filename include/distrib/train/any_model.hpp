@@ -36,6 +36,8 @@ class AnyContributor {
                           std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float = 0;
   [[nodiscard]] virtual auto gradient_norm(Rank rank) const -> float = 0;
   virtual auto take_others(Rank rank, Step step, std::span<const SharedBuffer> blocks, RuntimeValues& to) -> bool = 0;
+  virtual void validate() {}
+  [[nodiscard]] virtual auto validated(Rank) const -> Metrics { return {}; }
   [[nodiscard]] virtual auto is_ready(Rank, Step) -> bool { return true; }
   virtual void continue_after(Step) {}
   virtual void let_go(Step) {}

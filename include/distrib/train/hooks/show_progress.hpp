@@ -36,6 +36,9 @@ class ShowProgress {
   /// Prints a line with the step, the name and value of each metric, and the number of examples.
   DISTRIB_DECL void on_evaluated(const Evaluated& event);
 
+  /// As `on_evaluated`, for batches that were measured before they were trained on.
+  DISTRIB_DECL void on_validated(const ValidatedProgressively& event);
+
   /// Prints the text of the event as a line.
   void on_event(const Event& event) { print(event.text); }
 
@@ -43,6 +46,7 @@ class ShowProgress {
   void on_end(const JobEnd&) { end_bar(); }
 
  private:
+  DISTRIB_DECL void print_metrics(std::string text, const Metrics& metrics);
   using Clock = std::chrono::steady_clock;
 
   // More steps than this are never done: the data never end, and there is no StopAtStep.

@@ -29,6 +29,7 @@
 #include <distrib/train/job/local_job.hpp>
 #include <distrib/train/job/make_local_job.hpp>
 #include <distrib/train/kept_steps.hpp>
+#include <distrib/train/metrics.hpp>
 #include <distrib/train/named_values.hpp>
 #include <distrib/train/writer_locks.hpp>
 
@@ -67,6 +68,7 @@ class LocalRun final : public TrainingRun {
     report_.tell(start_);
     contributor_ = model_->contributor(job_, planned_.layouts);
     contributor_->continue_after(start_.first_step);
+    if (plan_.validates()) contributor_->validate();
     begin(restored);
   }
   LocalRun(const LocalRun&) = delete;
@@ -154,6 +156,7 @@ class LocalRun final : public TrainingRun {
     if (model_->waits()) callbacks.ready = [this](Rank rank, Step step) { return is_ready(rank, step); };
     callbacks.contributed = [this](Rank rank, Step step, float loss, std::span<const SharedBuffer> blocks) {
       made_ = loss;
+      if (plan_.validates()) validated_.merge(contributor_->validated(rank));
       const NamedValues values{plan_.model().variables(), planned_.layouts, blocks};
       report_.tell(ContributionMade{step, rank, loss, &values, rank == 0});
       heed_hooks();
@@ -189,6 +192,8 @@ class LocalRun final : public TrainingRun {
   void step_done(Step step, float loss) {
     report_.reached(step, loss);
     report_.tell(StepDone{step, loss, start_.examples_per_step, norms_.take(step)});
+    if (plan_.is_validated_between(step - 1, step))
+      report_.tell(ValidatedProgressively{step, std::exchange(validated_, {})});
     if (evaluation_ != nullptr && step != job_.total_steps && plan_.is_measured_between(step - 1, step))
       measure_in_background(step);
     heed_hooks();
@@ -280,6 +285,7 @@ class LocalRun final : public TrainingRun {
   JobStart start_;
   std::unique_ptr<AnyContributor> contributor_;
   GradientNorms norms_;
+  Metrics validated_;  // since the last event
   float made_ = 0;  // the loss of the newest contribution
   std::chrono::steady_clock::time_point begun_{};
   bool stopping_ = false;

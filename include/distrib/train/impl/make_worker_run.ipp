@@ -85,6 +85,7 @@ class WorkerRun final : public TrainingRun {
                                    plan_.options().cluster.replay_budget_bytes)},
         contributor_{model_->contributor(job_, planned_.layouts)},
         start_{report_.begin(job_, model_->batch_size(), job_.tasks)} {
+    if (chief_ && plan_.validates()) contributor_->validate();
     if (chief_) locks_.hold_chief(plan_, task_);
     if (const std::string uneven = chief_ ? uneven_shards(planned_.layouts) : std::string{}; !uneven.empty())
       report_.tell(Event{Event::Kind::uneven_shards, task_, {}, {}, uneven});
@@ -259,6 +260,7 @@ class WorkerRun final : public TrainingRun {
   auto contribute(Step step, std::span<const SharedBuffer> values,
                   std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float {
     const float loss = loss_ = (*contributor_)(rank_, made_ = step, values, gradients);
+    if (chief_ && plan_.validates()) validated_.merge(contributor_->validated(rank_));
     if (meter_) meter_->contributed(loss);
     const NamedValues named{plan_.model().variables(), planned_.layouts, values};
     report_.tell(ContributionMade{step, rank_, loss, &named, true});
@@ -319,6 +321,8 @@ class WorkerRun final : public TrainingRun {
     if (!chief_) return;
     report_.tell(StepDone{step, loss, (step - before) * start_.examples_per_step, contributor_->gradient_norm(rank_)});
     heed_hooks();
+    if (plan_.is_validated_between(before, step))
+      report_.tell(ValidatedProgressively{step, std::exchange(validated_, {})});
     if (evaluation_ == nullptr || plan_.measures_averages() || step >= job_.total_steps) return;
     const bool has_tables = !job_.tables.empty();
     if (!has_tables && !plan_.is_measured_between(before, step)) return;
@@ -475,6 +479,7 @@ class WorkerRun final : public TrainingRun {
   Step made_ = 0;  // step of the newest contribution: `step_done` gets the values that it was computed from
   Step told_ = 0;  // the newest step that was passed to `step_done`
   Step measured_to_ = 0;  // the newest checkpoint of this run; with averages: it is measured if it is due
+  Metrics validated_;  // since the last event
   float loss_ = 0;  // of the newest contribution
   std::atomic<int> measures_ = 0;
   std::optional<WorkerMeter> meter_;  // empty: no metrics

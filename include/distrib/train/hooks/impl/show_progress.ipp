@@ -38,13 +38,20 @@ DISTRIB_DECL void ShowProgress::on_step(const StepDone& event) {
 }
 
 DISTRIB_DECL void ShowProgress::on_evaluated(const Evaluated& event) {
-  std::string text = "evaluation after step " + std::to_string(event.step) + ":";
-  for (const auto& [name, value] : event.metrics.values()) {
+  print_metrics("evaluation after step " + std::to_string(event.step) + ":", event.metrics);
+}
+
+DISTRIB_DECL void ShowProgress::on_validated(const ValidatedProgressively& event) {
+  print_metrics("batches up to step " + std::to_string(event.step) + " before training:", event.metrics);
+}
+
+DISTRIB_DECL void ShowProgress::print_metrics(std::string text, const Metrics& metrics) {
+  for (const auto& [name, value] : metrics.values()) {
     char number[32];
     std::snprintf(number, sizeof number, " %.4f", value);
     text += " " + name + number;
   }
-  print(text + "  (" + std::to_string(event.metrics.examples) + " examples)");
+  print(text + "  (" + std::to_string(metrics.examples) + " examples)");
 }
 
 DISTRIB_DECL void ShowProgress::bar(std::string text, double share) {
