@@ -87,7 +87,8 @@ auto main(int argc, char** argv) -> int try {
                       distrib::SaveCheckpoint{.directory = out, .every_steps = 10, .max_to_keep = 0})
           .build(pool, flags);
   const int code = trainer.run();
-  if (const distrib::TrainingResult& result = trainer.result(); result.complete) {
+  if (const distrib::TrainingResult& result = trainer.result();
+      result.complete && !result.parameters_sha256.empty()) {  // not at other workers
     distrib::write_result_json(out + "/summary.json", result, "");
     std::printf("%d steps, loss %.2f\n", static_cast<int>(result.steps), double{result.loss});
   }

@@ -25,8 +25,8 @@ using distrib::FollowedFiles;
 using std::chrono::milliseconds;
 
 // A directory with files, and the processes that follow it.
-struct Stream {
-  Stream() { std::filesystem::create_directory(incoming()); }
+struct FollowedDirectory {
+  FollowedDirectory() { std::filesystem::create_directory(incoming()); }
   [[nodiscard]] auto incoming() const -> std::filesystem::path { return directory / "incoming"; }
   void add(const std::string& name, std::int64_t first, std::int64_t end,
            distrib::Compression compression = distrib::Compression::none) const {
@@ -74,32 +74,32 @@ auto followed_code(FollowedFiles& files, std::uint64_t batch) -> distrib::Error 
   CHECK(followed_numbers(files, batch, error).empty());
   return error;
 }
-using Found = std::vector<std::int64_t>;
+using FollowedNumbers = std::vector<std::int64_t>;
 
 }  // namespace
 
 TEST_CASE("followed files: batches have the records in the order of the log, in every process", "[data]") {
-  const Stream stream;
+  const FollowedDirectory stream;
   const auto first = stream.process();
   CHECK(followed_numbers(*first, 0).empty());
   stream.add("b", 0, 6);
-  CHECK(followed_numbers(*first, 0) == Found{0, 1, 2, 3});
+  CHECK(followed_numbers(*first, 0) == FollowedNumbers{0, 1, 2, 3});
   CHECK(followed_numbers(*first, 1).empty());
   stream.add("a", 10, 13, distrib::Compression::gzip);  // its name comes first, but it comes later
   const auto second = stream.process();
-  CHECK(followed_numbers(*second, 1) == Found{4, 5, 10, 11});
-  CHECK(followed_numbers(*first, 1) == Found{4, 5, 10, 11});
+  CHECK(followed_numbers(*second, 1) == FollowedNumbers{4, 5, 10, 11});
+  CHECK(followed_numbers(*first, 1) == FollowedNumbers{4, 5, 10, 11});
   stream.add("d", 30, 40);
   stream.add("c", 20, 22);
   const auto third = stream.process();
-  CHECK(followed_numbers(*third, 3) == Found{31, 32, 33, 34});  // a directory is listed by name
-  CHECK(followed_numbers(*third, 2) == Found{12, 20, 21, 30});
-  CHECK(followed_numbers(*first, 3) == Found{31, 32, 33, 34});
-  CHECK(followed_numbers(*second, 0) == Found{0, 1, 2, 3});
+  CHECK(followed_numbers(*third, 3) == FollowedNumbers{31, 32, 33, 34});  // a directory is listed by name
+  CHECK(followed_numbers(*third, 2) == FollowedNumbers{12, 20, 21, 30});
+  CHECK(followed_numbers(*first, 3) == FollowedNumbers{31, 32, 33, 34});
+  CHECK(followed_numbers(*second, 0) == FollowedNumbers{0, 1, 2, 3});
 }
 
 TEST_CASE("followed files: what is not of the stream is left out", "[data]") {
-  const Stream stream;
+  const FollowedDirectory stream;
   std::filesystem::create_directory(stream.incoming() / "folder");
   files::write_items(stream.incoming() / "_written", 0, 4);
   files::write_items(stream.incoming() / ".hidden", 0, 4);
@@ -113,19 +113,19 @@ TEST_CASE("followed files: what is not of the stream is left out", "[data]") {
   CHECK(followed_numbers(files, 0).empty());
   CHECK(files.log() == nullptr);
   stream.add("x-1", 4, 8);
-  CHECK(followed_numbers(files, 0) == Found{4, 5, 6, 7});
+  CHECK(followed_numbers(files, 0) == FollowedNumbers{4, 5, 6, 7});
 }
 
 TEST_CASE("followed files: a file may be replaced by a longer one that begins with the same records", "[data]") {
-  const Stream stream;
+  const FollowedDirectory stream;
   const auto first = stream.process();
   stream.add("a", 0, 5);
-  CHECK(followed_numbers(*first, 0) == Found{0, 1, 2, 3});
+  CHECK(followed_numbers(*first, 0) == FollowedNumbers{0, 1, 2, 3});
   CHECK(followed_numbers(*first, 1).empty());
   stream.add("a", 0, 9);
-  CHECK(followed_numbers(*first, 1) == Found{4, 5, 6, 7});
+  CHECK(followed_numbers(*first, 1) == FollowedNumbers{4, 5, 6, 7});
   const auto second = stream.process();
-  CHECK(followed_numbers(*second, 1) == Found{4, 5, 6, 7});
+  CHECK(followed_numbers(*second, 1) == FollowedNumbers{4, 5, 6, 7});
   // By another one: refused by whoever looks, and by whoever reads.
   stream.add("a", 1, 20);
   CHECK(followed_code(*first, 2).code == distrib::stream_errc::source_replaced);
@@ -136,9 +136,9 @@ TEST_CASE("followed files: a file may be replaced by a longer one that begins wi
 }
 
 TEST_CASE("followed files: a file that is gone or shorter is waited for, then named", "[data]") {
-  const Stream stream;
+  const FollowedDirectory stream;
   stream.add("a", 0, 8);
-  CHECK(followed_numbers(*stream.process(), 0) == Found{0, 1, 2, 3});
+  CHECK(followed_numbers(*stream.process(), 0) == FollowedNumbers{0, 1, 2, 3});
   std::filesystem::remove(stream.incoming() / "a");
   distrib::FollowedFilesOptions patient = stream.options();
   patient.believe_after = milliseconds{60'000};
@@ -150,11 +150,11 @@ TEST_CASE("followed files: a file that is gone or shorter is waited for, then na
   stream.add("a", 0, 6);
   CHECK(followed_code(*stream.process(), 0).code == distrib::stream_errc::source_gone);
   stream.add("a", 0, 8);
-  CHECK(followed_numbers(waits, 1) == Found{4, 5, 6, 7});
+  CHECK(followed_numbers(waits, 1) == FollowedNumbers{4, 5, 6, 7});
 }
 
 TEST_CASE("followed files: a damaged file is named before it is logged, and when it is read", "[data]") {
-  const Stream stream;
+  const FollowedDirectory stream;
   stream.add("a", 0, 8);
   files::damage(stream.incoming() / "a", 40);
   const auto first = stream.process();
@@ -164,15 +164,15 @@ TEST_CASE("followed files: a damaged file is named before it is logged, and when
   CHECK(first->log() == nullptr);
   stream.add("a", 0, 8);
   const auto second = stream.process();
-  CHECK(followed_numbers(*second, 0) == Found{0, 1, 2, 3});
+  CHECK(followed_numbers(*second, 0) == FollowedNumbers{0, 1, 2, 3});
   stream.add("a", 0, 8);
   files::damage(stream.incoming() / "a", 40);
   CHECK(followed_code(*stream.process(), 0).code == distrib::failure::corrupt);
-  CHECK(followed_numbers(*second, 1) == Found{4, 5, 6, 7});  // it still has the old file
+  CHECK(followed_numbers(*second, 1) == FollowedNumbers{4, 5, 6, 7});  // it still has the old file
 }
 
 TEST_CASE("followed files: a process that waits gives up if it was told when", "[data]") {
-  const Stream stream;
+  const FollowedDirectory stream;
   distrib::FollowedFilesOptions options = stream.options();
   options.give_up_after = milliseconds{20};
   distrib::Error error;
@@ -183,10 +183,10 @@ TEST_CASE("followed files: a process that waits gives up if it was told when", "
 }
 
 TEST_CASE("followed files: items that no restart needs are let go", "[data]") {
-  const Stream stream;
+  const FollowedDirectory stream;
   for (int i = 0; i < 5; ++i) stream.add("f" + std::to_string(i), 4 * i, 4 * i + 4);
   const auto first = stream.process();
-  CHECK(followed_numbers(*first, 4) == Found{16, 17, 18, 19});
+  CHECK(followed_numbers(*first, 4) == FollowedNumbers{16, 17, 18, 19});
   distrib::Error error;
   first->let_go(3, error);
   CHECK_FALSE(error);
@@ -198,20 +198,20 @@ TEST_CASE("followed files: items that no restart needs are let go", "[data]") {
   const auto second = stream.process();
   second->continue_after(4, error);
   CHECK_FALSE(error);
-  CHECK(followed_numbers(*second, 4) == Found{16, 17, 18, 19});
+  CHECK(followed_numbers(*second, 4) == FollowedNumbers{16, 17, 18, 19});
   CHECK(followed_code(*second, 3).code == distrib::stream_errc::let_go);
   second->continue_after(3, error);
   CHECK(error.code == distrib::stream_errc::let_go);
 }
 
 TEST_CASE("followed files: a log that does not fit the job is refused", "[data]") {
-  const Stream stream;
+  const FollowedDirectory stream;
   distrib::Error error;
   stream.process()->continue_after(1, error);
   CHECK(error.code == distrib::stream_errc::log_behind);
   stream.add("a", 0, 8);
   const auto first = stream.process();
-  CHECK(followed_numbers(*first, 0) == Found{0, 1, 2, 3});
+  CHECK(followed_numbers(*first, 0) == FollowedNumbers{0, 1, 2, 3});
   first->continue_after(2, error);
   CHECK_FALSE(error);
   first->continue_after(3, error);

@@ -30,6 +30,11 @@ ends() {  # returns its exit code
   return $status
 }
 add() { "$stream" write in $added $((added + $1)); added=$((added + $1)); }  # COUNT
+newest() {  # step of the newest checkpoint
+  local step
+  step=$(ls job 2>/dev/null | sed -nE 's/^model\.ckpt-([0-9]+)\.index$/\1/p' | sort -n | tail -n 1)
+  echo "${step:-0}"
+}
 until_true() {  # COMMAND...      waits until it succeeds, for at most 30 s
   local tries=0
   until "$@"; do
@@ -54,7 +59,7 @@ begin
 step=0
 for victim in worker0 worker1 ps0 ps1; do  # worker0 is the chief
   step=$((step + 20))
-  until [ -e "job/model.ckpt-$step.index" ]; do
+  until [ "$(newest)" -ge $step ]; do
     [ $added -ge $((steps / 2)) ] || add 1
     kill -0 "$launcher" 2>/dev/null || { fail "it ended before $victim was killed"; break; }
     sleep 0.01

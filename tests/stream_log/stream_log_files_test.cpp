@@ -62,7 +62,7 @@ TEST_CASE("a log in a directory: of several changes at once each is made once, i
   const support::TempDirectory directory;
   const std::string path = directory.path().string();
   constexpr std::uint64_t writers = 4;
-  constexpr std::uint64_t changes = 25;
+  constexpr std::uint64_t changes = 10;
   std::vector<std::thread> threads;
   for (std::uint64_t writer = 0; writer < writers; ++writer)
     threads.emplace_back([&path, writer] {

@@ -59,11 +59,13 @@ DISTRIB_DECL auto StreamLogFiles::newest_version(Error& error) const -> std::uin
 
 // Reads the newest version, unless it is known.
 DISTRIB_DECL void StreamLogFiles::update(Error& error) {
+  int vanished = 0;
   for (std::uint64_t version = newest_version(error); !error && version > version_; version = newest_version(error)) {
     const std::string path = path_of(version);
     std::error_code ec;
     const std::string bytes = detail::read_up_to(path, max_stream_file_bytes + 1, ec);
-    if (ec == std::errc::no_such_file_or_directory) continue;  // there are so many newer ones that it was removed
+    // There may be so many newer ones that it was removed.
+    if (ec == std::errc::no_such_file_or_directory && ++vanished < 1'000) continue;
     if (!ec) detail::sync_path(path, O_RDONLY, ec);
     if (!ec) detail::sync_name(path, ec);
     if (ec) return void(error = {ec, path});
