@@ -10,8 +10,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <random>
+#include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -138,4 +141,55 @@ TEST_CASE("a log in a directory: what is damaged or cannot be written is named")
   CHECK(distrib::detail::stream_log_version("log-00000000000000000042") == 42);
   for (const char* const name : {"log-42", "log-00000000000000000000", "log-0000000000000000004x", "head"})
     CHECK_FALSE(distrib::detail::stream_log_version(name));
+}
+
+namespace {
+
+// Processes that change one log, each perhaps in the middle of the change of another one.
+struct DrawnChanges {
+  explicit DrawnChanges(std::uint32_t seed) : dice{seed} {
+    for (int i = 0; i < 5; ++i) processes.emplace_back(directory.path().string());
+    is_busy.resize(processes.size());
+  }
+  void change(int depth) {
+    const std::size_t process = dice() % processes.size();
+    if (is_busy[process]) return;
+    is_busy[process] = true;
+    const std::string own = std::to_string(number++);
+    bool is_first = true;
+    distrib::Error error;
+    const auto log = processes[process].change(
+        log_before_files(),
+        [&](distrib::StreamLog& next) {
+          const std::uint32_t others = std::exchange(is_first, false) && depth < 3 ? dice() % 4 * (dice() % 4) : 0;
+          for (std::uint32_t i = 0; i < others; ++i) change(depth + 1);
+          if (next.end_of(own) == nullptr) next.append(records_of_file(own, 1));
+        },
+        error);
+    is_busy[process] = false;
+    REQUIRE(log);
+    std::vector<std::string> names;
+    for (const distrib::StreamItem& item : log->kept_items())
+      if (const auto* const range = std::get_if<distrib::StreamRange>(&item)) names.push_back(range->source);
+    CHECK(std::ranges::count(names, own) == 1);
+    REQUIRE(names.size() > told.size());  // what was told before is the beginning of it
+    CHECK(std::ranges::equal(told, std::span{names}.first(told.size())));
+    told = std::move(names);
+  }
+  support::TempDirectory directory;
+  std::mt19937 dice;
+  std::vector<StreamLogFiles> processes;
+  std::vector<bool> is_busy;
+  std::vector<std::string> told;
+  int number = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a log in a directory: what was told once is the beginning of all that is told later, for drawn orders") {
+  for (std::uint32_t seed = 0; seed < 12; ++seed) {
+    CAPTURE(seed);
+    DrawnChanges changes{seed};
+    while (changes.number < 30) changes.change(0);
+  }
 }
