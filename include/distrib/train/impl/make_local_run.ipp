@@ -54,9 +54,8 @@ class LocalRun final : public TrainingRun {
       : plan_{plan},
         pool_{pool},
         report_{report},
+        compute_on_{compute_on},
         model_{plan_.model().open()},
-        // A pool would go on waiting for records when the run is asked to stop.
-        compute_on_{model_->waits() ? ComputeOn::caller : compute_on},
         planned_{plan_.local_job(*model_, steps_done(plan_))},
         evaluation_{plan_.model().open_evaluation()} {
     ask(false);
@@ -272,8 +271,8 @@ class LocalRun final : public TrainingRun {
   const TrainingPlan& plan_;
   IoPool* pool_;
   TrainingReport& report_;
-  const std::unique_ptr<OpenModel> model_;
   const ComputeOn compute_on_;
+  const std::unique_ptr<OpenModel> model_;
   PlannedJob planned_;
   const Job& job_ = planned_.job;
   const std::unique_ptr<const AnyEvaluation> evaluation_;

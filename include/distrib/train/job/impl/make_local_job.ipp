@@ -346,17 +346,25 @@ class LocalJobShell final : public LocalJob {
     callbacks_.cut_due(step, std::move(node.mapped()));
   }
 
-  // True if a contribution can be computed now; it is then the first one of `wanted_`. If records are missing, asks again
-  // a moment later.
+  // True if a contribution can be computed now on this thread; it is then the first one of `wanted_`. If records are
+  // missing, asks again a moment later.
   auto is_wanted() -> bool {
     if (!callbacks_.ready) return !wanted_.empty();
     bool found = false;
     guarded([&] {
       for (auto& [rank, step] : std::exchange(unprepared_, {})) prepare(rank, step);
-      const auto ready = std::ranges::find_if(
-          wanted_, [this](const auto& task) { return callbacks_.ready(task->rank, task->work.step); });
-      found = ready != wanted_.end();
-      if (found) std::rotate(wanted_.begin(), ready, std::next(ready));
+      for (std::size_t i = 0; i < wanted_.size() && !found;) {
+        const auto at = wanted_.begin() + static_cast<std::ptrdiff_t>(i);
+        const std::shared_ptr<Task> task = *at;
+        const bool is_ready = callbacks_.ready(task->rank, task->work.step);
+        found = is_ready && !on_pool_;
+        if (found) std::rotate(wanted_.begin(), at, at + 1);
+        if (!is_ready) ++i;
+        if (found || !is_ready) continue;
+        wanted_.erase(at);
+        --outstanding_;
+        contribute_on_pool(task);
+      }
     });
     if (found || failure_) return found;
     if (stopping_ && !wanted_.empty()) abandon();  // its records may never come
@@ -386,7 +394,7 @@ class LocalJobShell final : public LocalJob {
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
       gradients.push_back(blocks_[rank * shards_.size() + shard].take());
     auto task = std::make_shared<Task>(Task{rank, std::move(work), std::move(gradients), 0, {}, {}, {}});
-    if (on_pool_) return in_background([this, task] { contribute(*task); }, [this, task] { computed(*task); });
+    if (on_pool_ && !callbacks_.ready) return contribute_on_pool(task);
     ++outstanding_;
     wanted_.push_back(std::move(task));
   }
@@ -400,12 +408,17 @@ class LocalJobShell final : public LocalJob {
     Clock::time_point begun, ended;  // if it is measured
   };
 
+  void contribute_on_pool(const std::shared_ptr<Task>& task) {
+    in_background([this, task] { contribute(*task); }, [this, task] { computed(*task); });
+  }
+
   void contribute(Task& task) {
     if (callbacks_.measured) task.begun = Clock::now();
     task.loss = contribute_(task.rank, task.work.step, task.work.values, task.gradients);
-    // If the records of the next step are not there, the core asks for its rows by itself.
+    // If the records of the next step are not there, the core asks for its rows by itself. `ready` is for the owner's
+    // thread.
     const Step next = task.work.step + 1;
-    if (callbacks_.prepare && (!callbacks_.ready || callbacks_.ready(task.rank, next)))
+    if (callbacks_.prepare && (!callbacks_.ready || (!on_pool_ && callbacks_.ready(task.rank, next))))
       task.next = callbacks_.prepare(task.rank, next);
     if (callbacks_.measured) task.ended = Clock::now();
   }
