@@ -72,7 +72,7 @@ TEST_CASE("FollowFiles: a record that does not fit the schema is named", "[data]
   distrib::Batch<Other> batch;
   distrib::Error error;
   source.fill(0, batch, error);
-  CHECK(error.code == distrib::failure::not_found);
+  CHECK(error.code == distrib::failure::mismatch);
   CHECK(error.where.find("record 0") != std::string::npos);
   CHECK(batch.size() == 0);
   CHECK_THROWS_AS(followed_items(directory).batch(0).open(), std::system_error);

@@ -126,7 +126,7 @@ TEST_CASE("followed files: a file may be replaced by a longer one that begins wi
   CHECK(followed_numbers(*first, 1) == FollowedNumbers{4, 5, 6, 7});
   const auto second = stream.process();
   CHECK(followed_numbers(*second, 1) == FollowedNumbers{4, 5, 6, 7});
-  // By another one: refused by whoever looks, and by whoever reads.
+  // By another one: refused by the process that looks, and by the process that reads.
   stream.add("a", 1, 20);
   CHECK(followed_code(*first, 2).code == distrib::stream_errc::source_replaced);
   const auto third = stream.process();

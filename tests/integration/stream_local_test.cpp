@@ -67,7 +67,7 @@ struct StreamOfFiles {
 // Asks the run to stop when it waits for records.
 struct StopsWhenDry {
   void on_event(const distrib::Event& event) const {
-    if (event.kind == distrib::Event::Kind::waits_for_data) std::raise(SIGTERM);
+    if (event.kind == distrib::Event::Kind::waiting && event.peer == "data") std::raise(SIGTERM);
   }
 };
 
@@ -87,12 +87,12 @@ template <class Trainer> auto hash_of(Trainer&& trainer) -> std::string {
 
 TEST_CASE("a stream in one process: the bits do not depend on when files appear", "[train]") {
   const StreamOfFiles stream;
-  for (const std::size_t number : {0, 1, 2}) stream.add("whole", number);
+  for (const std::size_t number : {0U, 1U, 2U}) stream.add("whole", number);
   const std::string expected = hash_of(stream.lines("whole").with_hooks(distrib::StopAtStep{30}).build());
 
   stream.add("slow", 0);
   std::thread writer{[&stream] {
-    for (const std::size_t number : {1, 2}) {
+    for (const std::size_t number : {1U, 2U}) {
       std::this_thread::sleep_for(milliseconds{50});
       stream.add("slow", number);
     }
@@ -105,7 +105,7 @@ TEST_CASE("a stream in one process: the bits do not depend on when files appear"
 TEST_CASE("a stream in one process: asked to stop while it waits, it saves, and continues with the same bits",
           "[train]") {
   const StreamOfFiles stream;
-  for (const std::size_t number : {0, 1, 2}) stream.add("whole", number);
+  for (const std::size_t number : {0U, 1U, 2U}) stream.add("whole", number);
   const std::string expected = hash_of(stream.lines("whole").with_hooks(distrib::StopAtStep{30}).build());
 
   stream.add("stopped", 0);
@@ -123,7 +123,7 @@ TEST_CASE("a stream in one process: asked to stop while it waits, it saves, and 
 
 TEST_CASE("a stream in one process: a job without a last step; its log stays short", "[train]") {
   const StreamOfFiles stream;
-  for (const std::size_t number : {0, 1, 2}) stream.add("job", number);
+  for (const std::size_t number : {0U, 1U, 2U}) stream.add("job", number);
   auto trainer = stream.lines("job", 1).with_hooks(stream.saved("job"), StopsAt{90}).build();
   CHECK(trainer.run() == 0);
   CHECK(trainer.result().stop_reason == "enough");
@@ -156,12 +156,12 @@ TEST_CASE("a stream in one process: a model with tables, whose rows are known wh
         .with_hooks(distrib::StopAtStep{20})
         .with_local_mode({.workers = 3, .shards = 2});
   };
-  for (const std::size_t number : {0, 1, 2}) stream.add("whole", number);
+  for (const std::size_t number : {0U, 1U, 2U}) stream.add("whole", number);
   const std::string expected = hash_of(builder("whole").build());
   for (const bool has_pool : {false, true}) {
     const std::string job = has_pool ? "pool" : "alone";
     std::thread writer{[&stream, &job] {
-      for (const std::size_t number : {0, 1, 2}) {
+      for (const std::size_t number : {0U, 1U, 2U}) {
         std::this_thread::sleep_for(milliseconds{50});
         stream.add(job, number);
       }

@@ -14,7 +14,7 @@ TEST_CASE("DataWait: a long wait is told once", "[train]") {
   CHECK_FALSE(wait.is_worth_telling(2, false, now + milliseconds{900}));
   CHECK(wait.is_worth_telling(2, false, now + milliseconds{1'000}));
   CHECK(wait.event("worker").text == "waits for the records of step 2");
-  CHECK(wait.event("worker").kind == distrib::Event::Kind::waits_for_data);
+  CHECK(wait.event("worker").kind == distrib::Event::Kind::waiting);
   CHECK_FALSE(wait.is_worth_telling(1, true, now + milliseconds{1'500}));  // another rank of this process
   CHECK_FALSE(wait.is_worth_telling(2, false, now + milliseconds{2'000}));
   CHECK_FALSE(wait.is_worth_telling(2, true, now + milliseconds{3'000}));

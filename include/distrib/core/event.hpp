@@ -36,7 +36,6 @@ struct Event {
     /// names the variable.
     uneven_shards,
     export_failed,  ///< A part or a position of an export log was not written; another attempt follows.
-    waits_for_data,  ///< The records of the next step are not there yet; training continues when they are.
   };
   Kind kind{};  ///< What happened.
   std::string task;  ///< The task that reports: "local", "/job:ps/task:0"; empty if the reporter does not know it.

@@ -32,9 +32,9 @@ class DataWait {
     return now - *since_ >= patience && !std::exchange(is_told_, true);
   }
 
-  /// The event for the hooks.
+  /// The event for the hooks: `Event::Kind::waiting`, for the peer "data".
   [[nodiscard]] auto event(const std::string& task) const -> Event {
-    return {Event::Kind::waits_for_data, task, {}, {}, "waits for the records of step " + std::to_string(step_)};
+    return {Event::Kind::waiting, task, "data", {}, "waits for the records of step " + std::to_string(step_)};
   }
 
  private:

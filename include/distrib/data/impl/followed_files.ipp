@@ -28,11 +28,11 @@ DISTRIB_DECL FollowedFiles::FollowedFiles(FollowedFilesOptions options, ErrorRef
     : options_{std::move(options)}, log_files_{options_.log} {
   detail::ErrorOut error{to};
   if (options_.batch_size == 0 || options_.batch_size > std::uint64_t{1} << 31)
-    return void(error = {data_errc::bad_batch_size, options_.directory});
-  if (!detail::is_directory(options_.directory))
-    return void(error = {data_errc::no_files, '"' + options_.directory + "\" is no directory"});
-  if (options_.log.empty()) return void(error = {stream_errc::no_log, options_.directory});
-  log_ = checked(log_files_.read(error), error);
+    error = {data_errc::bad_batch_size, options_.directory};
+  else if (!detail::is_directory(options_.directory))
+    error = {data_errc::no_files, '"' + options_.directory + "\" is no directory"};
+  else if (options_.log.empty()) error = {stream_errc::no_log, options_.directory};
+  if (!error) log_ = checked(log_files_.read(error), error);
 }
 
 DISTRIB_DECL auto FollowedFiles::checked(SharedStreamLog log, Error& error) const -> SharedStreamLog {
