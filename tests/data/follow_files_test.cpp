@@ -18,7 +18,8 @@ auto followed_items(const support::TempDirectory& directory) {
   return distrib::FollowFiles{.directory = (directory / "in").string(),
                               .log = (directory / "log").string(),
                               .look_every = std::chrono::milliseconds{1},
-                              .give_up_after = std::chrono::seconds{60}}
+                              .give_up_after = std::chrono::seconds{60},
+                              .believe_after = std::chrono::milliseconds{1}}
       .schema(distrib::feature("number", &files::Item::number), distrib::feature("image", &files::Item::image))
       .batch(3);
 }

@@ -88,8 +88,8 @@ class FollowedFiles {
   /// Returns a batch; waits for it. Errors: as `is_there`.
   [[nodiscard]] DISTRIB_DECL auto wait_for(std::uint64_t batch, ErrorRef to) -> std::shared_ptr<const StreamBatch>;
 
-  /// The job continues after so many batches. Errors: `log_behind` if the log does not have them, `let_go` if it does
-  /// not have the next one any more.
+  /// The job continues after so many batches. Errors: `log_behind` if the log does not have them, also after
+  /// `believe_after`; `let_go` if it does not have the next one any more.
   DISTRIB_DECL void continue_after(std::uint64_t batches, ErrorRef to);
 
   /// No restart will ask for the first `batches` batches: drops from the log what only they need, and forgets files that
@@ -127,6 +127,8 @@ class FollowedFiles {
 
   [[nodiscard]] auto first_log() const -> StreamLog { return {options_.batch_size, {0}}; }
   [[nodiscard]] DISTRIB_DECL auto checked(SharedStreamLog log, Error& error) const -> SharedStreamLog;
+  DISTRIB_DECL void check_begin(std::uint64_t batches, Error& error);
+  DISTRIB_DECL void pause() const;
   [[nodiscard]] DISTRIB_DECL auto held(std::uint64_t batch, Error& error) -> std::shared_ptr<const StreamBatch>;
   [[nodiscard]] DISTRIB_DECL auto look_for(std::uint64_t batch, Error& error) -> std::shared_ptr<const StreamBatch>;
   DISTRIB_DECL void look(std::uint64_t batch, Error& error);

@@ -61,15 +61,31 @@ DISTRIB_DECL auto FollowedFiles::wait_for(std::uint64_t batch, ErrorRef to) -> s
       auto found = look_for(batch, error);
       if (found != nullptr || error) return found;
     }
-    std::this_thread::sleep_for(
-        std::clamp(options_.look_every, std::chrono::milliseconds{1}, std::chrono::milliseconds{1'000}));
+    pause();
   }
 }
 
 DISTRIB_DECL void FollowedFiles::continue_after(std::uint64_t batches, ErrorRef to) {
   detail::ErrorOut error{to};
-  const std::lock_guard lock{mutex_};
   if (batches == 0) return;
+  // A version that another machine has written may be seen late.
+  const auto deadline = Clock::now() + options_.believe_after;
+  for (;;) {
+    {
+      const std::lock_guard lock{mutex_};
+      check_begin(batches, error);
+    }
+    if (error.code != stream_errc::log_behind || Clock::now() >= deadline) return;
+    pause();
+  }
+}
+
+DISTRIB_DECL void FollowedFiles::pause() const {
+  using std::chrono::milliseconds;
+  std::this_thread::sleep_for(std::clamp(options_.look_every, milliseconds{1}, milliseconds{1'000}));
+}
+
+DISTRIB_DECL void FollowedFiles::check_begin(std::uint64_t batches, Error& error) {
   log_ = checked(log_files_.read(error), error);
   if (error) return;
   const std::string where = options_.log + ": the job continues after batch " + std::to_string(batches - 1);
