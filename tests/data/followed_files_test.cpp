@@ -57,9 +57,10 @@ auto followed_numbers(FollowedFiles& files, std::uint64_t batch, distrib::Error&
   const auto held = files.wait_for(batch, error);
   if (held == nullptr) return numbers;
   distrib::Batch<files::Item> items;
-  distrib::ExampleParser parser{files::items, items, held->size(), held};
-  for (std::size_t i = 0; i < held->size(); ++i) parser.add(held->at(i, error), error);
-  parser.finish();
+  std::vector<distrib::ByteView> records;
+  for (std::size_t i = 0; i < held->size() && !error; ++i) records.push_back(held->at(i, error));
+  if (error) return numbers;
+  distrib::parse_examples(files::items, records, items, error);
   for (std::size_t i = 0; i < items.size(); ++i) numbers.push_back(items[i].number);
   return numbers;
 }

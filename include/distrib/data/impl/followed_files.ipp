@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -232,7 +233,9 @@ DISTRIB_DECL void FollowedFiles::look(std::uint64_t batch, Error& error) {
   const StreamLog none = first_log();
   StreamLog next = log_ == nullptr ? none : *log_;
   // New files first: files that the log has are only looked at because they may have grown.
-  std::ranges::stable_partition(files, [&](const Listed& file) { return next.end_of(file.name) == nullptr; });
+  std::ranges::sort(files, {}, [&](const Listed& file) {
+    return std::pair{next.end_of(file.name) != nullptr, std::string_view{file.name}};
+  });
   std::vector<StreamProposal> proposals;
   for (const Listed& file : files) {
     if (next.covers(batch + 1)) break;
