@@ -29,7 +29,15 @@ ends() {  # returns its exit code
   nobody_left
   return $status
 }
-add() { "$stream" write in $added $((added + $1)); added=$((added + $1)); }  # COUNT
+files=$((steps / 2))
+# Adds files. The order of their names is not the order in which they are added.
+add() {  # COUNT
+  local last=$((added + $1)) number
+  for ((; added < last; ++added)); do
+    number=$((added * 7 % files))
+    "$stream" write in $number $((number + 1))
+  done
+}
 newest() {  # step of the newest checkpoint
   local step
   step=$(ls job 2>/dev/null | sed -nE 's/^model\.ckpt-([0-9]+)\.index$/\1/p' | sort -n | tail -n 1)
@@ -47,7 +55,7 @@ says() { [ -n "$(grep -E -e "$1" job.log)" ]; }
 mkdir in
 began=$EPOCHREALTIME
 
-# Two records of a step are there, and no more: a job that waits can be asked to stop.
+# Files for a few steps are there, and no more: a job that waits can be asked to stop.
 begin
 add 4  # 8 steps of 2 * 16 records
 until_true says 'waits for the records of step 9$'
@@ -60,13 +68,13 @@ step=0
 for victim in worker0 worker1 ps0 ps1; do  # worker0 is the chief
   step=$((step + 20))
   until [ "$(newest)" -ge $step ]; do
-    [ $added -ge $((steps / 2)) ] || add 1
+    [ $added -ge $files ] || add 1
     kill -0 "$launcher" 2>/dev/null || { fail "it ended before $victim was killed"; break; }
     sleep 0.01
   done
   kill -9 "$(pid_of $victim)" || fail "$victim is not there"
 done
-[ $added -ge $((steps / 2)) ] || add $((steps / 2 - added))
+add $((files - added))
 ends || { fail "exit code $?"; show job; }
 killed=$(grep -c '^launch | .* was ended by SIGKILL' job.log || true)
 [ "$killed" -eq 4 ] || fail "$killed of 4 kills"
@@ -79,7 +87,7 @@ timeout 60 "$stream" train in log_of_one one $steps >one.log 2>&1 || { fail "one
 [ "$(cat log_of_one/log-* | sha256sum)" = "$(cat log/log-* | sha256sum)" ] || fail 'one process has changed the log'
 echo "4 kills, $added files, $took s"
 
-# A file that is needed again is gone, or another one.
+# A file that is needed again, for the steps 19 and 20, is gone, or another one.
 mv in/part-10003 in/_part-10003
 timeout 60 "$stream" train in log gone 20 >gone.log 2>&1 && fail 'a file is gone, and nobody has noticed'
 [ -n "$(grep -F 'part-10003: the log has its records 0 to 63, and it is not there' gone.log)" ] ||
