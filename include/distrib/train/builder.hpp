@@ -451,8 +451,8 @@ class TrainerBuilder {
     constexpr bool once = detail::each_setting_once<decltype(R::hooks)>;
     static_assert(
         once,
-        "distrib: build: each of StopAtStep, SaveCheckpoint, ExportModel, Evaluate and GlobalStepWaiter may be given "
-        "only once");
+        "distrib: build: each of StopAtStep, SaveCheckpoint, ExportModel, Evaluate, ProgressiveValidation and "
+        "GlobalStepWaiter may be given only once");
     static_assert(
         measurable,
         "distrib: for the hook Evaluate{}, a model needs: auto evaluate(const distrib::Batch<Example>&, const "

@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/runtime_variables.hpp>
+#include <distrib/data/batch_source.hpp>
 #include <distrib/example/batch.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
@@ -20,6 +21,7 @@
 #include <distrib/train/feed_fn.hpp>
 #include <distrib/train/job/accumulate_gradients.hpp>
 #include <distrib/train/job/clip_gradients.hpp>
+#include <distrib/train/metrics.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/model_updaters.hpp>
 
@@ -27,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -49,15 +52,19 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   using Variables = typename M::Variables;
 
  public:
+  /// Measures a batch before it is trained on: see `ProgressiveValidation`.
+  using Evaluate = std::function<Metrics(const M&, const Batch<typename M::Example>&, const Values<Variables>&)>;
+
   /// `of_model`: the updaters that the model brings. `feeds`: extra input of the model, see `FeedFn`.
   Contributor(const M& model, const Source& source, const Job& job, std::span<const ShardLayout> layouts,
-              const ModelUpdaters& of_model = {}, std::vector<FeedFn> feeds = {})
+              const ModelUpdaters& of_model = {}, std::vector<FeedFn> feeds = {}, Evaluate evaluate = {})
       : model_{model},
         source_{source},
         job_{job},
         layouts_{layouts},
         not_clipped_{updated_by_model(job, of_model)},
         feeds_{std::move(feeds)},
+        evaluate_{std::move(evaluate)},
         ranks_(job.ranks) {}
 
   /// Reads the batches of (step, rank) before their contribution is computed, while the values are on their way. In a job
@@ -161,6 +168,37 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     return any;
   }
 
+  /// From now on measures batches with `evaluate` before they are trained on. Does nothing without `evaluate`.
+  void validate() override { validates_ = static_cast<bool>(evaluate_); }
+
+  /// Returns the metrics of the batches of the rank's last contribution, as they were before they were trained on; empty
+  /// before `validate()`. To be called as `gradient_norm`.
+  [[nodiscard]] auto validated(Rank rank) const -> Metrics override { return of(rank).metrics; }
+
+  /// False if `prepare` of this step, and so the contribution, would have to wait for records: see
+  /// `detail::WaitsForBatches`. Looks for new ones. Throws what the data throw.
+  [[nodiscard]] auto is_ready([[maybe_unused]] Rank rank, [[maybe_unused]] Step step) -> bool override {
+    if constexpr (detail::WaitsForBatches<Source>) {
+      if (step > job_.steps_of(rank)) return true;
+      const std::uint64_t first = first_batch(step, rank);
+      for (std::uint64_t i = 0; i < job_.gradient_accumulation; ++i)
+        if (!source_.is_there(first + i)) return false;
+    }
+    return true;
+  }
+
+  /// The job continues after this step. Throws if the data cannot have given the batches before. Synchronous jobs only.
+  void continue_after([[maybe_unused]] Step step) override {
+    if constexpr (detail::WaitsForBatches<Source>)
+      if (job_.consistency.is_synchronous()) source_.continue_after(first_batch(step + 1, 0));
+  }
+
+  /// No restart goes back to a step before this one. Synchronous jobs only.
+  void let_go([[maybe_unused]] Step step) override {
+    if constexpr (detail::WaitsForBatches<Source>)
+      if (job_.consistency.is_synchronous()) source_.let_go(first_batch(step + 1, 0));
+  }
+
  private:
   struct Ahead {
     Ahead(const RuntimeVariables& variables, const Job& job, std::span<const ShardLayout> layouts)
@@ -189,6 +227,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     Gradients<Variables> gradients;
     Feed feed;  // of the contribution
     float norm = std::numeric_limits<float>::quiet_NaN();  // of the last gradient, see `clip_gradients`
+    Metrics metrics;  // of the last contribution, if it validates
     bool told_source = false;  // which batches it reads
     std::optional<Gradients<Variables>> more;  // of one batch, while `gradients` is the sum of the batches before it
   };
@@ -238,6 +277,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   // Leaves the mean of the gradients of all batches in `mine.gradients`. Returns the mean loss.
   auto mean_gradients(OfRank& mine, const Ahead& ahead, Step step, Rank rank) const -> float {
     mine.feed = detail::feed_of(feeds_, step, rank);
+    mine.metrics = {};
     mine.gradients.zero();
     float loss = gradients_of(mine, mine.gradients, ahead, 0, step, rank);
     if (!mine.more) return loss;
@@ -259,6 +299,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       mine.values.set_index(table, ahead.keys.index(table).subspan(begin, ahead.ends[table][number] - begin));
     }
     try {
+      if (validates_) mine.metrics.merge(evaluate_(model_, ahead.batches[number], std::as_const(mine.values)));
       return model_.gradients(ahead.batches[number], std::as_const(mine.values), gradients,
                               StepContext{step, rank, job_.ranks, job_.seed, number, &mine.feed});
     } catch (const std::exception& error) {
@@ -274,6 +315,8 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   std::span<const ShardLayout> layouts_;
   std::vector<bool> not_clipped_;  // see `updated_by_model`
   std::vector<FeedFn> feeds_;
+  Evaluate evaluate_;  // may be empty
+  bool validates_ = false;
   mutable std::vector<std::unique_ptr<OfRank>> ranks_;  // null: the rank was not used yet
 };
 

@@ -16,7 +16,7 @@ inline namespace v0 {
 
 /// The events that hooks can receive.
 using TrainingEvent = std::variant<JobStart, ContributionMade, StepDone, CheckpointBegun, CheckpointSaved, Evaluated,
-                                   Event, PhaseMeasured, JobEnd>;
+                                   ValidatedProgressively, Event, PhaseMeasured, JobEnd>;
 
 /// A list of hooks behind one type. Copies share the hooks. Threads: one at a time.
 class HookSet {
@@ -68,6 +68,8 @@ class HookSet {
       if (const auto* e = std::get_if<CheckpointSaved>(&event)) hook.on_saved(*e);
     if constexpr (detail::hears_evaluated<H>)
       if (const auto* e = std::get_if<Evaluated>(&event)) hook.on_evaluated(*e);
+    if constexpr (detail::hears_validated<H>)
+      if (const auto* e = std::get_if<ValidatedProgressively>(&event)) hook.on_validated(*e);
     if constexpr (detail::hears_event<H>)
       if (const auto* e = std::get_if<Event>(&event)) hook.on_event(*e);
     if constexpr (detail::hears_phase<H>)

@@ -112,6 +112,14 @@ class TrainingPlan {
     return every != 0 && step / every != before / every;
   }
 
+  /// True if batches are measured before they are trained on: see `ProgressiveValidation`.
+  [[nodiscard]] auto validates() const noexcept -> bool { return settings_.validate_every != 0; }
+  /// True if what was measured must be told after `step`, when it was last considered after `before`.
+  [[nodiscard]] auto is_validated_between(Step before, Step step) const noexcept -> bool {
+    const std::uint64_t every = settings_.validate_every;
+    return every != 0 && step / every != before / every;
+  }
+
  private:
   DISTRIB_DECL void check_forms();
   DISTRIB_DECL void check_initial_names() const;

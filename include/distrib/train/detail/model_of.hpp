@@ -38,8 +38,13 @@ namespace detail {
 template <Model M, BatchSource Source> class OpenModelOf final : public OpenModel {
  public:
   /// `of_model`: the updaters that the model brings.
-  OpenModelOf(const M& model, const ModelUpdaters& of_model, Source source, std::vector<FeedFn> feeds)
-      : model_{model}, of_model_{of_model}, source_{std::move(source)}, feeds_{std::move(feeds)} {}
+  OpenModelOf(const M& model, const ModelUpdaters& of_model, Source source, std::vector<FeedFn> feeds,
+              typename Contributor<M, Source>::Evaluate validation)
+      : model_{model},
+        of_model_{of_model},
+        source_{std::move(source)},
+        feeds_{std::move(feeds)},
+        validation_{std::move(validation)} {}
 
   [[nodiscard]] auto describe() const -> std::string override { return source_.describe(); }
   [[nodiscard]] auto batches() const -> std::optional<std::uint64_t> override { return source_.batches(); }
@@ -47,9 +52,10 @@ template <Model M, BatchSource Source> class OpenModelOf final : public OpenMode
   [[nodiscard]] auto is_replayable() const noexcept -> bool override {
     return !std::same_as<Source, OwnBatches::Source>;
   }
+  [[nodiscard]] auto waits() const noexcept -> bool override { return WaitsForBatches<Source>; }
   [[nodiscard]] auto contributor(const Job& job, std::span<const ShardLayout> layouts) const
       -> std::unique_ptr<AnyContributor> override {
-    return std::make_unique<Contributor<M, Source>>(model_, source_, job, layouts, of_model_, feeds_);
+    return std::make_unique<Contributor<M, Source>>(model_, source_, job, layouts, of_model_, feeds_, validation_);
   }
 
  private:
@@ -57,6 +63,7 @@ template <Model M, BatchSource Source> class OpenModelOf final : public OpenMode
   const ModelUpdaters& of_model_;
   Source source_;
   std::vector<FeedFn> feeds_;
+  typename Contributor<M, Source>::Evaluate validation_;
 };
 
 /// What a model answers when it is asked for the first time. If the model throws, it is asked again the next time.
@@ -81,11 +88,16 @@ template <Model M, Dataset D> class ModelOf final : public AnyModel {
  public:
   using OpenEvaluation = std::function<std::unique_ptr<AnyEvaluation>(const M&, const RuntimeVariables&)>;
 
-  ModelOf(M model, D data, OpenEvaluation evaluation, std::vector<FeedFn> feeds)
+  /// Empty: batches are not measured before they are trained on.
+  using Validation =
+      std::function<Metrics(const M&, const Batch<typename M::Example>&, const Values<typename M::Variables>&)>;
+
+  ModelOf(M model, D data, OpenEvaluation evaluation, std::vector<FeedFn> feeds, Validation validation = {})
       : model_{std::move(model)},
         data_{std::move(data)},
         evaluation_{std::move(evaluation)},
-        feeds_{std::move(feeds)} {}
+        feeds_{std::move(feeds)},
+        validation_{std::move(validation)} {}
 
   [[nodiscard]] auto variables() const -> const RuntimeVariables& override {
     return variables_.get([this] { return checked(run_time_list(model_.variables())); });
@@ -103,7 +115,7 @@ template <Model M, Dataset D> class ModelOf final : public AnyModel {
   }
   [[nodiscard]] auto open() const -> std::unique_ptr<OpenModel> override {
     using Source = std::remove_cvref_t<decltype(data_.open())>;
-    return std::make_unique<OpenModelOf<M, Source>>(model_, updaters(), data_.open(), feeds_);
+    return std::make_unique<OpenModelOf<M, Source>>(model_, updaters(), data_.open(), feeds_, validation_);
   }
   [[nodiscard]] auto open_evaluation() const -> std::unique_ptr<AnyEvaluation> override {
     return evaluation_ ? evaluation_(model_, variables()) : nullptr;
@@ -120,6 +132,7 @@ template <Model M, Dataset D> class ModelOf final : public AnyModel {
   D data_;
   OpenEvaluation evaluation_;  // empty if the recipe has no Evaluate
   std::vector<FeedFn> feeds_;
+  Validation validation_;
   Answer<RuntimeVariables> variables_;
   Answer<ModelUpdaters> updaters_;
   Answer<std::string> arithmetic_;
@@ -134,7 +147,12 @@ template <class M, class D, class Hooks>
       return std::unique_ptr<AnyEvaluation>{std::make_unique<Evaluation<M, Source>>(model, variables, data.open())};
     };
   });
-  return std::make_shared<ModelOf<M, D>>(recipe.model, recipe.data, std::move(evaluation), feeds_of(recipe.hooks));
+  typename ModelOf<M, D>::Validation validation;
+  if constexpr (validates<Hooks>)
+    validation = [](const M& model, const Batch<typename M::Example>& batch,
+                    const Values<typename M::Variables>& values) { return model.evaluate(batch, values); };
+  return std::make_shared<ModelOf<M, D>>(recipe.model, recipe.data, std::move(evaluation), feeds_of(recipe.hooks),
+                                         std::move(validation));
 }
 
 }  // namespace detail

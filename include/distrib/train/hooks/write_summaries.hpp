@@ -20,8 +20,8 @@ inline namespace v0 {
 
 /// Writes TensorBoard event files: `loss` and `examples_per_second` after the first step of a run, and then every
 /// `every_steps` steps (0 counts as 1) or every so many seconds, as TensorFlow's SummarySaverHook. With them
-/// `gradient_norm` if the job clips by norm, and `evaluation/NAME` for each metric of each evaluation. The first step
-/// has no `examples_per_second`. Each run of a job adds a file to the directory; only one job at a time may use it.
+/// `gradient_norm` if the job clips by norm, and `evaluation/NAME` for each metric of each evaluation, and
+/// `validation/NAME` for those of `ProgressiveValidation`. The first step has no `examples_per_second`. Each run of a job adds a file to the directory; only one job at a time may use it.
 ///
 /// Errors: if the disk is full, the events are dropped, and that is reported to all hooks; training continues. Any
 /// other failure throws, which ends the job.
@@ -43,6 +43,9 @@ class WriteSummaries {
   /// and passes the points to the operating system at once.
   DISTRIB_DECL void on_evaluated(const Evaluated& event);
 
+  /// As `on_evaluated`, with the names `validation/NAME`.
+  DISTRIB_DECL void on_validated(const ValidatedProgressively& event);
+
   /// Writes what is left and closes the event file.
   void on_end(const JobEnd&) {
     if (file_.is_open()) file_.write([](EventWriter&, std::error_code&) {}, true);
@@ -56,6 +59,7 @@ class WriteSummaries {
   [[nodiscard]] auto report() -> std::optional<Event> { return file_.report(); }
 
  private:
+  DISTRIB_DECL void write_metrics(const std::string& prefix, Step step, const Metrics& metrics);
   using Clock = std::chrono::steady_clock;
 
   SummaryFile file_;

@@ -23,10 +23,13 @@
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/train/any_model.hpp>
 #include <distrib/train/checkpoint_store.hpp>
+#include <distrib/train/data_wait.hpp>
 #include <distrib/train/job/assemble.hpp>
 #include <distrib/train/job/gradient_norms.hpp>
 #include <distrib/train/job/local_job.hpp>
 #include <distrib/train/job/make_local_job.hpp>
+#include <distrib/train/kept_steps.hpp>
+#include <distrib/train/metrics.hpp>
 #include <distrib/train/named_values.hpp>
 #include <distrib/train/writer_locks.hpp>
 
@@ -63,6 +66,8 @@ class LocalRun final : public TrainingRun {
     report_.reached(start_.first_step);
     report_.tell(start_);
     contributor_ = model_->contributor(job_, planned_.layouts);
+    contributor_->continue_after(start_.first_step);
+    if (plan_.validates()) contributor_->validate();
     begin(restored);
   }
   LocalRun(const LocalRun&) = delete;
@@ -147,8 +152,10 @@ class LocalRun final : public TrainingRun {
     LocalJobCallbacks callbacks;
     if (!job_.tables.empty())
       callbacks.prepare = [this](Rank rank, Step step) { return contributor_->prepare(rank, step); };
+    if (model_->waits()) callbacks.ready = [this](Rank rank, Step step) { return is_ready(rank, step); };
     callbacks.contributed = [this](Rank rank, Step step, float loss, std::span<const SharedBuffer> blocks) {
       made_ = loss;
+      if (plan_.validates()) validated_.merge(contributor_->validated(rank));
       const NamedValues values{plan_.model().variables(), planned_.layouts, blocks};
       report_.tell(ContributionMade{step, rank, loss, &values, rank == 0});
       heed_hooks();
@@ -157,6 +164,12 @@ class LocalRun final : public TrainingRun {
     callbacks.step_done = [this](Step step, float loss) { step_done(step, loss); };
     callbacks.cut_due = [this](Step step, std::vector<Cut> cuts) { save_in_background(step, std::move(cuts)); };
     return callbacks;
+  }
+
+  auto is_ready(Rank rank, Step step) -> bool {
+    const bool ready = contributor_->is_ready(rank, step);
+    if (wait_.is_worth_telling(step, ready)) report_.tell(wait_.event("local"));
+    return ready;
   }
 
   // `asked`: how the event begins. `reason`: that of a hook or of the program; empty: a signal asks to stop.
@@ -178,6 +191,8 @@ class LocalRun final : public TrainingRun {
   void step_done(Step step, float loss) {
     report_.reached(step, loss);
     report_.tell(StepDone{step, loss, start_.examples_per_step, norms_.take(step)});
+    if (plan_.is_validated_between(step - 1, step))
+      report_.tell(ValidatedProgressively{step, std::exchange(validated_, {})});
     if (evaluation_ != nullptr && step != job_.total_steps && plan_.is_measured_between(step - 1, step))
       measure_in_background(step);
     heed_hooks();
@@ -208,6 +223,7 @@ class LocalRun final : public TrainingRun {
           if (const PhaseObserver measured = report_.phases_of("local"); store_ && measured) measured(*phase);
           kept->clear();  // on this thread, which takes blocks from the pool again
           if (!prefix->empty()) report_.saved(step, std::move(*prefix));
+          if (const std::optional<Step> oldest = kept_.saved(step)) contributor_->let_go(*oldest);
           local_->cut_saved(step);
           heed_hooks();
         });
@@ -263,9 +279,12 @@ class LocalRun final : public TrainingRun {
   BatchKeys measured_{job_, planned_.layouts};  // the rows that the evaluation needs
   WriterLocks locks_;
   std::optional<CheckpointStore> store_;
+  KeptSteps kept_{plan_.save()};
+  DataWait wait_;
   JobStart start_;
   std::unique_ptr<AnyContributor> contributor_;
   GradientNorms norms_;
+  Metrics validated_;  // since the last event
   float made_ = 0;  // the loss of the newest contribution
   std::chrono::steady_clock::time_point begun_{};
   bool stopping_ = false;
