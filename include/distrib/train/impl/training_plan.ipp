@@ -106,7 +106,7 @@ DISTRIB_DECL auto TrainingPlan::dealt_job(const OpenModel& model, std::uint32_t 
     why = "it adds in rank order: say with_reduction(ReductionOrder::tree)";
   else if (!job.replayable) why = "OwnBatches";
   else if (exports()) why = "ExportModel";
-  else if (model_->waits()) why = "batches that come while the job runs";
+  else if (model.waits()) why = "batches that come while the job runs";
   if (!why.empty()) throw_error(train_errc::cannot_deal, "--ranks " + std::to_string(ranks) + ": " + why);
   return planned;
 }
