@@ -259,7 +259,6 @@ TEST_CASE("EmbeddingTable: evicts by age; or by frequency, then age, then key", 
 
 TEST_CASE("EmbeddingTable: stops at a key for which there is no memory, and continues when there is", "[ps]") {
   // memory for one slab, and an index of 1.5 Ki slots
-  // memory for 256 rows, see above
   MemoryBudget budget{(std::size_t{2} << 20) + mapped_bytes(4) + 2 * mapped_bytes(16) + mapped_bytes(4)};
   EmbeddingTable table{{1024, 1}, budget};  // 256 rows in a slab
   Keys keys(400);
