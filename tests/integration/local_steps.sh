@@ -8,7 +8,7 @@ set -euo pipefail
 unset TF_CONFIG NO_COLOR DISTRIB_TLS_DIRECTORY
 
 "$programs/fashion_mnist_convert" /usr/share/datasets/fashion-mnist data >convert.txt
-train=("$programs/fashion_mnist_train" --data data --steps 240 --local_steps 8 --batch 16 --save_every 4 --evaluate_every 2)
+train=("$programs/fashion_mnist_train" --data data --steps 1600 --local_steps 8 --batch 16 --save_every 10 --evaluate_every 4)
 hash_of() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json"))["parameters_sha256"])' "$1"; }
 same_bits() { [ "$(hash_of "$1" 2>&1)" = "$expected" ] || { fail "$1: the hash differs from that of one process"; tail -n 30 "$1.log" >&2; }; }
 
@@ -17,7 +17,7 @@ expected=$(hash_of local)
 python3 - <<'EOF' || fail 'one process'
 import json, sys
 summary = json.load(open("local/summary.json"))
-sys.exit(not (summary["steps"] == 30 and summary["test_accuracy"] > 0.6))
+sys.exit(not (summary["steps"] == 200 and summary["test_accuracy"] > 0.6))
 EOF
 timeout -k 5 120 "$distrib" launch --ps 3 --workers 3 -- "${train[@]}" --parts 3 --shards 2 --out cut >cut.log 2>&1 || fail 'cut'
 same_bits cut
@@ -33,10 +33,10 @@ wait $launch || fail 'killed'
 same_bits killed
 
 status=0
-"${train[@]/240/241}" --out wrong >wrong.log 2>&1 || status=$?
+"${train[@]/1600/1601}" --out wrong >wrong.log 2>&1 || status=$?
 [ $status -eq 65 ] || fail "a number of steps that is no multiple: exit code $status"
 said=$(cat wrong.log)
-case $said in *'with_local_steps: 8 steps, StopAtStep of 241: '*) ;; *) fail "the message is: $said" ;; esac
+case $said in *'with_local_steps: 8 steps, StopAtStep of 1601: '*) ;; *) fail "the message is: $said" ;; esac
 
 [ $failures -eq 0 ] && echo 'all passed'
 exit $((failures > 0))

@@ -53,7 +53,7 @@ class Fashion:
 
 def sums(text):
     """Returns the sums over all shards of the metrics that are needed."""
-    return {name: sum(float(value) for value in re.findall(rf"^distrib_{name}\{{.*\}} (\S+)$", text, re.MULTILINE))
+    return {name: sum(float(value) for value in re.findall(rf"^distrib_ps_{name}\{{.*\}} (\S+)$", text, re.MULTILINE))
             for name in ("pushed_bytes_total", "pulled_bytes_total", "pushes_total", "pulls_total")}
 
 
