@@ -50,7 +50,11 @@ SETS = {
 # More sets of values for some templates.
 MORE = {"kubernetes/statefulset.yaml.jinja": [{"kubernetes_minor": 20}, {"ps_kind": "Job"}, {"train_claim": "old"},
                                               {"network_policy": False},
-                                              {"cluster_domain": "k8s.example"}]}
+                                              {"cluster_domain": "k8s.example"}],
+        **{f"kubernetes/{template}.yaml.jinja": [{"gang": True}, {"gang": True, "volcano_queue": "team"},
+                                                 {"scheduler_name": "other"}]
+           for template in ("jobset", "trainjob", "tfjob")}}
+MORE["kubernetes/statefulset.yaml.jinja"] += [{"gang": True}, {"gang": True, "kubernetes_minor": 20}]
 
 
 def templates():
@@ -276,6 +280,7 @@ STACK = """services:
         environment: {DISTRIB_PS_HOSTS: "ps0:1", DISTRIB_WORKER_HOSTS: "worker1:1"}}
   worker: {image: a, hostname: "worker{{.Task.Slot}}", deploy: {endpoint_mode: dnsrr, replicas: 1}}
 """
+GANG = "kubernetes/jobset.yaml.jinja with a gang"
 PLANTED = {
     "kubernetes/statefulset.yaml.jinja": [
         ('podManagementPolicy:', 'podManagementPolice:', "unknown key 'podManagementPolice'"),
@@ -317,9 +322,29 @@ PLANTED = {
         ('kind: JobSet\nmetadata:\n  name: "train"', 'kind: JobSet\nmetadata:\n  name: "7train"', "with a letter"),
         ('kind: JobSet\nmetadata:\n  name: "train"', 'kind: JobSet\nmetadata:\n  name: "a.b"', "must be a DNS label"),
     ],
+    "kubernetes/trainjob.yaml.jinja": [
+        ('train-node-0-1.train.', 'train-worker-0-1.train.', "no task of this file has that name"),
+        ('kind: TrainingRuntime, name: "train"', 'kind: TrainingRuntime, name: "trian"', "no TrainingRuntime 'trian'"),
+        ('numNodes: 3', 'numNodes: 4', "numNodes is 4, but the job 'node' has 3 pods"),
+        ('numNodes: 3', 'nodes: 3', "unknown key 'nodes'"),
+        ('trainjob-ancestor-step: trainer', 'trainjob-ancestor-stp: trainer', "exactly one replicated job"),
+        ('- name: node\n                  image', '- name: worker\n                  image',
+         "a container 'node'"),
+        ('operator: All', 'operator: Every', "must be one of All, Any"),
+        ('minAvailable: 2', 'maxUnavailable: 0', "supports only minAvailable"),
+        ('kind: TrainJob\nmetadata:\n  name: "train"', 'kind: TrainJob\nmetadata:\n  name: "7train"', "with a letter"),
+    ],
     "kubernetes/tfjob.yaml.jinja": [
         ('restartPolicy: ExitCode', 'restartPolicy: Sometimes', "must be one of Always, ExitCode"),
         ('cleanPodPolicy', 'cleanPodsPolicy', "unknown key 'cleanPodsPolicy'"),
+    ],
+    GANG: [
+        ('minMember: 5', 'minMember: 6', "minMember is 6, but only 5 pods"),
+        ('minMember: 5', 'minMembers: 5', "unknown key 'minMembers'"),
+        ('scheduling.k8s.io/group-name: "train"', 'scheduling.k8s.io/group-name: "other"', "which is not in this file"),
+        ('schedulerName: "volcano"', 'hostNetwork: false', "have no schedulerName"),
+        ('  - name: worker\n    replicas: 1\n', '  - name: worker\n    replicas: 1\n'
+         '    dependsOn: [{name: ps, status: Ready}]\n', "start only together"),
     ],
     "marathon/group.json.jinja": [
         ('"networks": [{"mode": "host"}]', '"networks": [{"mode": "HOST"}]', "'HOST' is not one of"),
@@ -349,8 +374,8 @@ PLANTED = {
 
 def self_test():
     for name, faults in PLANTED.items():
-        template = ROOT / "examples" / name if name != STACK else pathlib.Path("stack.yaml.jinja")
-        text = STACK if name == STACK else plain(template, LEAST)
+        template = pathlib.Path("stack.yaml.jinja") if name == STACK else ROOT / "examples" / name.split(" ")[0]
+        text = STACK if name == STACK else plain(template, LEAST | ({"gang": True} if name == GANG else {}))
         found, _ = render_check.check(template, text)
         assert not found, f"{name}: {found}"
         missed = []
@@ -374,6 +399,7 @@ LONGEST = [
     ("kubernetes/jobset.yaml.jinja", {}, 46, "-worker-0-2" + SUFFIX),
     ("kubernetes/jobset.yaml.jinja", {"worker_replicas": 1, "ps_replicas": 12}, 46, "-worker-0-0" + SUFFIX),
     ("kubernetes/jobset.yaml.jinja", {"worker_replicas": 101}, 44, "-worker-0-100" + SUFFIX),
+    ("kubernetes/trainjob.yaml.jinja", {}, 48, "-node-0-2" + SUFFIX),
     ("kubernetes/tfjob.yaml.jinja", {}, 54, "-worker-2"),
     ("kubernetes/tfjob.yaml.jinja", {"worker_replicas": 11}, 53, "-worker-10"),
     ("marathon/group.json.jinja", {}, 54, "worker-0-"),

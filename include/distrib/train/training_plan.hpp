@@ -17,6 +17,7 @@
 #include <distrib/train/save_checkpoint.hpp>
 #include <distrib/train/training_options.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -58,8 +59,10 @@ class TrainingPlan {
   [[nodiscard]] auto counts_from_start() const noexcept -> bool {
     return settings_.stop && settings_.stop->num_steps != 0;
   }
-  /// Returns `StopAtStep::last_step`; 0 if it is not set.
-  [[nodiscard]] auto stop_step() const noexcept -> Step { return settings_.stop ? settings_.stop->last_step : 0; }
+  /// Returns the step of the job at which `StopAtStep::last_step` ends it; 0 if that is not set.
+  [[nodiscard]] auto stop_step() const noexcept -> Step {
+    return settings_.stop ? settings_.stop->last_step / local_steps() : 0;
+  }
   /// True if in a cluster a task `evaluator` measures the model instead of the chief.
   [[nodiscard]] auto by_evaluator() const noexcept -> bool { return settings_.by_evaluator; }
   /// Returns when this worker begins.
@@ -68,7 +71,7 @@ class TrainingPlan {
   [[nodiscard]] auto written() const noexcept -> const std::vector<std::string>& { return settings_.written; }
 
   /// Asks the model for its variables and updaters, and checks that the recipe fits them: throws what `choose_updaters`
-  /// throws, `train_errc::no_such_variable` if an entry of `InitialCheckpointOptions::names` matches no variable or
+  /// throws, `train_errc::bad_local_steps` if the job cannot have the local steps of the recipe, `train_errc::no_such_variable` if an entry of `InitialCheckpointOptions::names` matches no variable or
   /// table, `train_errc::no_averages` if `Evaluate` needs averages without `with_moving_average`, and what the model
   /// throws.
   DISTRIB_DECL void check() const;
@@ -124,8 +127,13 @@ class TrainingPlan {
   DISTRIB_DECL void check_forms();
   DISTRIB_DECL void check_initial_names() const;
   DISTRIB_DECL auto chosen_updaters() const -> ChosenUpdaters;
+  DISTRIB_DECL void check_local_steps() const;
   DISTRIB_DECL static void check_rows(const TableInfo& table);
   DISTRIB_DECL void check_exports(const Job& job) const;
+  // The steps of `StopAtStep` that are one step of the job.
+  [[nodiscard]] auto local_steps() const noexcept -> std::uint64_t {
+    return options_.local_steps ? std::max(1U, options_.local_steps->count) : 1;
+  }
   [[nodiscard]] auto every_steps() const noexcept -> std::uint64_t { return save() ? save()->every_steps : 0; }
   DISTRIB_DECL auto make_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks, std::uint32_t replicas,
                              Step done) const -> PlannedJob;

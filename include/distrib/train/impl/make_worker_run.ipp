@@ -86,6 +86,11 @@ class WorkerRun final : public TrainingRun {
         start_{report_.begin(job_, model_->batch_size(), job_.tasks)} {
     if (is_dealt_ && ready_within) throw_error(train_errc::cannot_deal, "--ranks: a session");
     if (chief_ && plan_.validates()) contributor_->validate();
+    // Signals are handled between local steps, because a round may be longer than the time before SIGKILL.
+    contributor_->ask_between([this] {
+      running_->context().poll();
+      return !stopping_;
+    });
     if (chief_) locks_.hold_chief(plan_, task_);
     if (const std::string uneven = chief_ ? uneven_shards(planned_.layouts) : std::string{}; !uneven.empty())
       report_.tell(Event{Event::Kind::uneven_shards, task_, {}, {}, uneven});
@@ -107,7 +112,11 @@ class WorkerRun final : public TrainingRun {
 
   [[nodiscard]] auto next() -> bool override { return running_ != nullptr && running_->next(); }
   auto make() -> float override {
-    running_->make();
+    try {
+      running_->make();
+    } catch (const RoundLeft&) {  // asked to stop: another process makes the contribution
+      running_->abandon();
+    }
     return loss_;
   }
   void stop(const std::string& reason) override { stop_job("asked to stop by the program, " + reason, reason); }
@@ -217,7 +226,7 @@ class WorkerRun final : public TrainingRun {
 
   void show_metrics(const Address& address) {
     const ClusterMode& mode = plan_.options().cluster;
-    meter_.emplace(index_, model_->batch_size(), job_.total_steps);
+    meter_.emplace(index_, model_->batch_size() * job_.batches_per_contribution(), job_.total_steps);
     ClientRules rules = client_rules(cluster_);
     rules.needs_certificate = mode.metrics_need_certificate;
     std::vector<PageServer::Served> pages;

@@ -48,6 +48,7 @@ DISTRIB_DECL TrainingPlan::TrainingPlan(TrainingOptions options, std::shared_ptr
 DISTRIB_DECL void TrainingPlan::check() const {
   if (measures_averages() && !options_.moving_average) throw_error(train_errc::no_averages, "with_moving_average");
   static_cast<void>(chosen_updaters());
+  check_local_steps();
 }
 
 DISTRIB_DECL auto TrainingPlan::chosen_updaters() const -> ChosenUpdaters {
@@ -171,6 +172,21 @@ DISTRIB_DECL void TrainingPlan::check_initial_names() const {
                        [&entry](const std::string& name) { return entry.is_of(name); });
 }
 
+// Throws `train_errc::bad_local_steps` if the job cannot have the local steps of the recipe.
+DISTRIB_DECL void TrainingPlan::check_local_steps() const {
+  if (!options_.local_steps) return;
+  const std::uint32_t count = options_.local_steps->count;
+  const auto refuse = [count](const std::string& what) {
+    throw_error(train_errc::bad_local_steps, "with_local_steps: " + std::to_string(count) + " steps" + what);
+  };
+  if (count == 0 || count > max_local_steps) refuse("");
+  if (const auto& tables = model_->variables().table_infos(); !tables.empty())
+    refuse(", table '" + tables.front().name + "'");
+  if (!settings_.stop) return;
+  const std::uint64_t stop = std::max(settings_.stop->last_step, settings_.stop->num_steps);
+  if (stop % count != 0) refuse(", StopAtStep of " + std::to_string(stop));
+}
+
 // Throws `train_errc::bad_embedding` if the rows of a table cannot come and go as it says.
 DISTRIB_DECL void TrainingPlan::check_rows(const TableInfo& table) {
   if (table.has_good_options()) return;
@@ -216,6 +232,11 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   job.gradient_accumulation = options_.gradient_accumulation;
   if (job.gradient_accumulation == 0 || job.gradient_accumulation > max_gradient_accumulation)
     throw_error(train_errc::bad_accumulation, std::to_string(job.gradient_accumulation));
+  if (options_.local_steps) {
+    check_local_steps();
+    job.local_steps = options_.local_steps->count;
+    job.local_updater = options_.local_steps->updater.text();
+  }
   job.gradient_clipping = options_.gradient_clipping;
   job.check_numerics = options_.check_numerics;
   job.wire_format = options_.wire_format;
@@ -246,12 +267,12 @@ DISTRIB_DECL auto TrainingPlan::complete(PlannedJob planned) const -> PlannedJob
 // step uses the batches of one contribution of each rank, including backup workers.
 DISTRIB_DECL auto TrainingPlan::last_step(const OpenModel& model, std::uint32_t ranks, Step done) const -> Step {
   const std::uint64_t contributions = options_.consistency.is_synchronous() ? ranks : 1;
-  const std::uint64_t batches_per_step = contributions * options_.gradient_accumulation;
+  const std::uint64_t batches_per_step = contributions * options_.gradient_accumulation * local_steps();
   std::optional<Step> last;
   std::error_code ec;
   if (settings_.stop) settings_.stop->check(ec);
   if (ec) throw_error(ec, "StopAtStep: give one of last_step and num_steps");
-  if (settings_.stop) last = settings_.stop->last_step_from(done);
+  if (settings_.stop) last = settings_.stop->last_step_from(done * local_steps()) / local_steps();
   if (const auto batches = model.batches()) last = std::min(last.value_or(*batches), *batches / batches_per_step);
   if (!last) throw_error(train_errc::no_end, "StopAtStep");
   if (*last == 0) throw_error(train_errc::too_little_data, model.describe());
