@@ -63,7 +63,7 @@ auto contribution(const Source& source, const distrib::Job& job, distrib::Rank r
         distrib::wire_block(layout, std::make_shared<distrib::AlignedBuffer>(distrib::initial_values(job, layout))));
     blocks.push_back(std::make_shared<distrib::AlignedBuffer>(layout.wire_block_bytes()));
   }
-  distrib::Contributor<LineModel, Source> contribute{model, source, job, layouts, {}, {}, local_updater};
+  distrib::Contributor<LineModel, Source> contribute{model, source, job, layouts, {}, {}, {}, local_updater};
   const float loss = contribute(rank, step, values, blocks);
   distrib::Values<LineModel::Variables> whole{distrib::RuntimeVariables{job.variables}};
   const std::vector<distrib::SharedBuffer> read{blocks.begin(), blocks.end()};
@@ -310,7 +310,7 @@ TEST_CASE("Contributor: a contribution of local steps does not depend on those t
   };
   const distrib::AnyUpdater updater = distrib::Momentum{.learning_rate = 0.05F, .momentum = 0.9F};
   const auto fresh = [&] {
-    return distrib::Contributor<LineModel, decltype(source)>{model, source, job, {&layout, 1}, {}, {}, updater};
+    return distrib::Contributor<LineModel, decltype(source)>{model, source, job, {&layout, 1}, {}, {}, {}, updater};
   };
   auto first = fresh();
   const auto second_step = made(first, 2);
@@ -336,7 +336,7 @@ TEST_CASE("Contributor: a round that is left between local steps is made again w
   const std::vector whole{std::make_shared<distrib::AlignedBuffer>(layout.block_bytes())};
   const std::vector left{std::make_shared<distrib::AlignedBuffer>(layout.block_bytes())};
   const distrib::AnyUpdater updater = distrib::Momentum{.learning_rate = 0.05F, .momentum = 0.9F};
-  distrib::Contributor<LineModel, decltype(source)> contribute{model, source, job, {&layout, 1}, {}, {}, updater};
+  distrib::Contributor<LineModel, decltype(source)> contribute{model, source, job, {&layout, 1}, {}, {}, {}, updater};
   int asked = 0;
   const float loss = contribute(0, 2, values, whole);
   contribute.ask_between([&asked] { return ++asked != 2; });

@@ -144,6 +144,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       if (mine.more) mine.more->rows(table).resize(ahead.keys.rows(table), dim);
       ahead.keys.collect(values, table, mine.values.rows(table).data());
     }
+    mine.metrics = {};
     const float loss = mine.round ? local_steps(mine, step, rank) : clipped_gradients(mine, ahead, step, rank);
     for_each_entry([&](std::size_t shard, const auto& layout, const auto& entry) {
       if (!entry.travels_whole)
@@ -333,7 +334,6 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   // Leaves the mean of the gradients of all batches in `mine.gradients`. Returns the mean loss.
   auto mean_gradients(OfRank& mine, const Ahead& ahead, Step step, Rank rank) const -> float {
     mine.feed = detail::feed_of(feeds_, step, rank);
-    mine.metrics = {};
     mine.gradients.zero();
     float loss = gradients_of(mine, mine.gradients, ahead, 0, step, rank);
     if (!mine.more) return loss;
