@@ -3,6 +3,7 @@
 
 #include <distrib/cluster/cluster_flags.hpp>
 #include <distrib/net/transport.hpp>
+#include <distrib/record/any_object_store.hpp>
 #include <distrib/rpc/shared_secret.hpp>
 #include <distrib/tensor/matmul.hpp>
 
@@ -27,6 +28,9 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings;
 
 /// Returns the TLS that the starter of this process provides; null: none.
 auto tls_of_job() -> std::shared_ptr<const distrib::Transport>;
+
+/// Returns what opens directories in object stores; empty: built without it.
+auto object_stores() -> distrib::OpenObjectStore;
 
 /// Returns 0 if the task of these flags is healthy; otherwise prints what is wrong and returns 1. For health checks of
 /// containers.

@@ -57,6 +57,7 @@ class AnyObjectStore {
   auto put(const std::string& key, ByteView bytes, Error& error) -> std::string {
     return store_->put(key, bytes, error);
   }
+  void copy(const std::string& from, const std::string& to, Error& error) { store_->copy(from, to, error); }
   void remove(const std::string& key, Error& error) { store_->remove(key, error); }
   [[nodiscard]] auto list(const std::string& prefix, Error& error) -> std::vector<ObjectInfo> {
     return store_->list(prefix, error);
@@ -79,6 +80,7 @@ class AnyObjectStore {
     virtual auto get_end(const std::string& key, std::uint64_t bytes, ObjectInfo& found, Error& error)
         -> std::vector<std::byte> = 0;
     virtual auto put(const std::string& key, ByteView bytes, Error& error) -> std::string = 0;
+    virtual void copy(const std::string& from, const std::string& to, Error& error) = 0;
     virtual void remove(const std::string& key, Error& error) = 0;
     virtual auto list(const std::string& prefix, Error& error) -> std::vector<ObjectInfo> = 0;
     virtual auto uploads(const std::string& prefix, Error& error) -> std::vector<ObjectUpload> = 0;
@@ -103,6 +105,7 @@ class AnyObjectStore {
     auto put(const std::string& key, ByteView bytes, Error& error) -> std::string override {
       return store.put(key, bytes, error);
     }
+    void copy(const std::string& from, const std::string& to, Error& error) override { store.copy(from, to, error); }
     void remove(const std::string& key, Error& error) override { store.remove(key, error); }
     auto list(const std::string& prefix, Error& error) -> std::vector<ObjectInfo> override {
       return store.list(prefix, error);

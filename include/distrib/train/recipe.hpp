@@ -62,6 +62,7 @@ struct HookSettings {
   bool by_evaluator = false;  ///< See `Evaluate::by_evaluator`.
   bool evaluate_averages = false;  ///< True if `Evaluate` measures the moving averages.
   std::vector<std::string> written;  ///< Directories in which hooks write files.
+  std::vector<std::string> kept;  ///< Directories to which hooks copy or link checkpoints.
 };
 
 namespace detail {
@@ -89,6 +90,16 @@ template <class Hooks> auto written_directories(const Hooks& hooks) -> std::vect
   std::vector<std::string> found;
   const auto look = [&](const auto& hook) {
     if constexpr (writes_files<std::remove_cvref_t<decltype(hook)>>) found.push_back(hook.written_directory());
+  };
+  std::apply([&](const auto&... hook) { (look(hook), ...); }, hooks);
+  return found;
+}
+
+/// Returns the directories to which hooks copy or link checkpoints.
+template <class Hooks> auto kept_directories(const Hooks& hooks) -> std::vector<std::string> {
+  std::vector<std::string> found;
+  const auto look = [&](const auto& hook) {
+    if constexpr (keeps_checkpoints<std::remove_cvref_t<decltype(hook)>>) found.push_back(hook.kept_directory());
   };
   std::apply([&](const auto&... hook) { (look(hook), ...); }, hooks);
   return found;
@@ -123,6 +134,7 @@ template <class Hooks> auto settings_of(const Hooks& hooks) -> HookSettings {
     settings.evaluate_averages = evaluate.averages;
   });
   settings.written = written_directories(hooks);
+  settings.kept = kept_directories(hooks);
   return settings;
 }
 

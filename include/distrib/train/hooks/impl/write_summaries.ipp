@@ -39,6 +39,7 @@ DISTRIB_DECL void WriteSummaries::on_evaluated(const Evaluated& event) {
     for (const auto& [name, value] : event.metrics.values())
       if (!ec) writer.scalar("evaluation/" + name, step, static_cast<float>(value), {}, ec);
   });
+  file_.upload();
 }
 
 }  // namespace v0
