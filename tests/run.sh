@@ -22,7 +22,7 @@
 #                               newer Debians, aarch64, older processors; as root
 #        tests/run.sh packages aarch64 [KIND...]   of these only aarch64, under qemu: tests of all rooms, jobs of processes, or
 #                               what is named: values, bits, pages, rooms, job (tests/consumer/aarch64.sh says what they are)
-#        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark, Hadoop and SeaweedFS (from
+#        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark, Hadoop, SeaweedFS and versitygw (from
 #                               PyPI and Maven, in a cache directory), or those of tests/interop whose names begin so; torch
 #                               (PyTorch, 6 GB) only if it is named
 #        tests/run.sh torch [units]   the door to LibTorch, with Debian's libtorch-dev: its tests, then jobs of processes that
@@ -103,15 +103,18 @@ counted() {  # NAME COMMAND...   a phase that counts as one test
 interop() {  # SCRIPT...
   local script python
   for script in "$@"; do
-    case $script in */torch_*) ensure_torch ;; */s3.py) ensure_s3 ;; *) ensure_tensorflow ;; esac || return
+    case $script in */torch_*) ensure_torch ;; */s3*.py) ensure_s3 ;; *) ensure_tensorflow ;; esac || return
   done
   if [[ $* == *spark* ]]; then
     ensure_spark || return
     export DISTRIB_SPARK_PYTHON=$spark_python DISTRIB_SPARK_JARS=$spark_jars DISTRIB_SPARK_CONNECTOR=$spark_connector
   fi
   build release distrib_interop || return
+  if [[ $* == */s3_job.py* ]]; then
+    build release click_convert click_train fashion_mnist_convert fashion_mnist_train distrib_soak_counting || return
+  fi
   for script in "$@"; do
-    case $script in */torch_*) python=$torch_python ;; */s3.py) python=$s3_python ;; *) python=$tensorflow_python ;; esac
+    case $script in */torch_*) python=$torch_python ;; */s3*.py) python=$s3_python ;; *) python=$tensorflow_python ;; esac
     counted "$script" env TF_CPP_MIN_LOG_LEVEL=3 "$python" -B "$script" build/release/tests/interop
   done
   [ "$failed" -eq 0 ]

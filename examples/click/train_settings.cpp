@@ -27,9 +27,9 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
       "Trains a wide and deep model to predict clicks.\n"
       "Example: click_train --data=build/data/click --out=out --steps=3000"};
   app.add_option("--data", s.data, "Directory with train-* and test-* TFRecords")->required();
-  app.add_option("--out", s.out, "Directory for checkpoint, events and summary.json")->capture_default_str();
-  app.add_option("--checkpoints", s.checkpoints,
-                 "Directory of the checkpoints, or in a cluster a URL, s3://bucket/run; empty: OUT/checkpoint");
+  app.add_option("--out", s.out, "Directory for checkpoint, events and summary.json, or a URL, s3://bucket/run")
+      ->capture_default_str();
+  app.add_option("--checkpoints", s.checkpoints, "Directory or URL of the checkpoints; empty: OUT/checkpoint");
   app.add_option("--mode", s.mode, "sync, ssp or async")->check(CLI::IsMember({"sync", "ssp", "async"}));
   app.add_option("--steps", s.steps, "Global steps; 0: 3000 with --mode sync, otherwise 9000 contributions")
       ->check(count);
@@ -102,7 +102,7 @@ auto tls_of_job() -> std::shared_ptr<const distrib::Transport> { return nullptr;
 
 #ifdef DISTRIB_EXAMPLE_HTTP
 auto object_stores() -> distrib::OpenObjectStore { return distrib::s3_stores(); }
-#else  // built without cpp-httplib: checkpoints and export logs can be on disks only
+#else  // built without cpp-httplib: results and export logs can be on disks only
 auto object_stores() -> distrib::OpenObjectStore { return {}; }
 #endif
 

@@ -82,7 +82,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
                      .build(pool, flags);
   const int code = trainer.run();
   if ((flags.local() || flags.is_chief()) && trainer.result().steps != 0)
-    distrib::write_result_json(s.out + "/summary.json", trainer.result(), s.out + "/events");
+    distrib::write_result_json(s.out + "/summary.json", trainer.result(), s.out + "/events", {}, object_stores());
   return code;
 }
 

@@ -26,9 +26,9 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
       "Trains a multilayer perceptron on Fashion-MNIST.\n"
       "Example: fashion_mnist_train --data=build/data/fashion_mnist --out=out --steps=6000"};
   app.add_option("--data", s.data, "Directory with train-* and test-* TFRecords")->required();
-  app.add_option("--out", s.out, "Directory for checkpoint, events and summary.json")->capture_default_str();
+  app.add_option("--out", s.out, "Directory for checkpoint, events and summary.json, or a URL")->capture_default_str();
   app.add_option("--checkpoints", s.checkpoints,
-                 "Directory of the checkpoints, or in a cluster a URL, s3://bucket/run; empty: OUT/checkpoint");
+                 "Directory of the checkpoints, or a URL, s3://bucket/run; empty: OUT/checkpoint");
   app.add_option("--mode", s.mode, "sync, ssp or async")->check(CLI::IsMember({"sync", "ssp", "async"}));
   app.add_option("--steps", s.steps, "Global steps; 0: 6000 with --mode sync, otherwise 18000 contributions")
       ->check(count);

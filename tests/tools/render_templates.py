@@ -44,6 +44,9 @@ SETS = {
         "egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}],
         "tolerations": [{"key": "gpu", "operator": "Exists"}]},
     "issued": LEAST | {"name": "mnist", "namespace_name": "research", "tls_issuer": "cluster-ca"},
+    "store": LEAST | {"train_dir": "s3://bucket/run", "host_volume": "/mnt/train", "tensorboard": True,
+                      "service_account": "trainer", "environment_secret_name": "keys",
+                      "environment": {"AWS_REGION": "us-east-1"}},
     "nasty": LEAST | {"ps_replicas": 1, "worker_replicas": 1, "tensorboard": True, "command": ["/train", *NASTY],
                       "environment": {f"N{i}": text for i, text in enumerate(NASTY)}},
 }
@@ -249,7 +252,7 @@ def check_template(distrib, template, scratch):
     is_script = not re.search(r"\.(ya?ml|json)\.jinja$", name)
     for which, values in [*SETS.items(), *((str(more), SETS["much"] | more) for more in MORE.get(name, []))]:
         if is_script:  # it is run, and may write there
-            values = values | {"train_dir": f"{scratch}/out"}
+            values = values | ({"logs_dir": f"{scratch}/logs"} if which == "store" else {"train_dir": f"{scratch}/out"})
         done = run(distrib, template, values, "--check")
         assert done.returncode == 0, f"with {which} values: {done.stderr}"
         assert ": valid (" in done.stderr, done.stderr
@@ -260,6 +263,12 @@ def check_template(distrib, template, scratch):
             if "kind" in documents[0]:
                 restricted(documents)
         certificates_given(name, started_by(done.stdout) if is_script else done.stdout, documents, values)
+        if which == "store":
+            told = strings_of(done.stdout, documents)
+            assert any(text.endswith("=s3://bucket/run") for text in told), "the program is not told the URL"
+            mounted = re.findall(r'(?:target|mountPath|containerPath)"?: "?s3:.*|/mnt/train.*|claimName: "train-train".*',
+                                 done.stdout)
+            assert not mounted, f"the URL is mounted: {mounted}"
         if which == "nasty":
             lost = set(NASTY) - strings_of(done.stdout, documents)
             assert not lost, f"strings are lost: {lost}"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/event.hpp>
+#include <distrib/record/any_object_store.hpp>
 #include <distrib/train/events.hpp>
 
 #include <concepts>
@@ -42,6 +43,13 @@ inline constexpr bool may_stop = requires(const H& hook) {
 template <class H>
 inline constexpr bool asks_for_checkpoints = requires(H& hook) {
   { hook.wants_checkpoint() } -> std::same_as<bool>;
+};
+template <class H>
+inline constexpr bool uses_object_stores =
+    requires(H& hook, const OpenObjectStore& open) { hook.use_object_stores(open); };
+template <class H>
+inline constexpr bool keeps_checkpoints = requires(const H& hook) {
+  { hook.kept_directory() } -> std::convertible_to<std::string>;
 };
 template <class H>
 inline constexpr bool writes_files = requires(const H& hook) {
@@ -87,7 +95,11 @@ template <class H> inline constexpr bool is_setting = requires { typename H::Set
 ///   each event, in one process only; in a cluster the steps of checkpoints are part of the job, so `run()` throws
 ///   `train_errc::only_in_one_process`.
 /// - `written_directory() const -> std::string` names the directory in which the hook writes files: only one job at a
-///   time may use it, see `WriterLocks`.
+///   time may use it, see `WriterLocks`. A URL names a directory in an object store, which has no lock.
+/// - `use_object_stores(const OpenObjectStore&)` receives what `TrainerBuilder::with_object_stores` has, before the first
+///   event; empty: no URL can be opened.
+/// - `kept_directory() const -> std::string` names the directory to which the hook copies or links checkpoints: it must
+///   be where they are, on file systems or in an object store.
 ///
 /// Semantics: a value. A copy of a hook that has received no event yet is equivalent to the original. Members are
 /// called on the thread of `run()`, one call at a time, in the order of the events. A hook cannot end the

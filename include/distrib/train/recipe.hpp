@@ -64,6 +64,7 @@ struct HookSettings {
   bool evaluate_averages = false;  ///< True if `Evaluate` measures the moving averages.
   std::uint64_t validate_every = 0;  ///< See `ProgressiveValidation`. 0: there is none.
   std::vector<std::string> written;  ///< Directories in which hooks write files.
+  std::vector<std::string> kept;  ///< Directories to which hooks copy or link checkpoints.
 };
 
 namespace detail {
@@ -91,6 +92,16 @@ template <class Hooks> auto written_directories(const Hooks& hooks) -> std::vect
   std::vector<std::string> found;
   const auto look = [&](const auto& hook) {
     if constexpr (writes_files<std::remove_cvref_t<decltype(hook)>>) found.push_back(hook.written_directory());
+  };
+  std::apply([&](const auto&... hook) { (look(hook), ...); }, hooks);
+  return found;
+}
+
+/// Returns the directories to which hooks copy or link checkpoints.
+template <class Hooks> auto kept_directories(const Hooks& hooks) -> std::vector<std::string> {
+  std::vector<std::string> found;
+  const auto look = [&](const auto& hook) {
+    if constexpr (keeps_checkpoints<std::remove_cvref_t<decltype(hook)>>) found.push_back(hook.kept_directory());
   };
   std::apply([&](const auto&... hook) { (look(hook), ...); }, hooks);
   return found;
@@ -128,6 +139,7 @@ template <class Hooks> auto settings_of(const Hooks& hooks) -> HookSettings {
     settings.validate_every = validation.every_steps == 0 ? 1 : validation.every_steps;
   });
   settings.written = written_directories(hooks);
+  settings.kept = kept_directories(hooks);
   return settings;
 }
 

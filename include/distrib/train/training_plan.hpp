@@ -82,12 +82,12 @@ class TrainingPlan {
   [[nodiscard]] DISTRIB_DECL auto updater_finder() const -> UpdaterFinder;
 
   /// Returns the job in one process. Asks the model. Throws what `check` throws, `train_errc` if the options do not
-  /// make a job, and what the policies and `make_initial_values` throw. `done`: steps of the checkpoint from which it
+  /// make a job, and what the policies, `make_initial_values` and `check_directory` throw. `done`: steps of the checkpoint from which it
   /// continues, from which `StopAtStep::num_steps` counts.
   [[nodiscard]] DISTRIB_DECL auto local_job(const OpenModel& model, Step done = 0) const -> PlannedJob;
 
   /// Returns the job on `tasks` parameter servers and `ranks` workers. Each worker keeps at most `replay_budget_bytes`
-  /// of its contributions until a cut contains them. Throws as `local_job` and `check_directory` do.
+  /// of its contributions until a cut contains them. Throws as `local_job`; `train_errc::replicas_in_store`.
   [[nodiscard]] DISTRIB_DECL auto cluster_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
                                               std::size_t replay_budget_bytes) const -> PlannedJob;
 
@@ -102,7 +102,8 @@ class TrainingPlan {
   [[nodiscard]] DISTRIB_DECL auto cut_settings() const -> CutSettings;
 
   /// Throws `ps_errc::no_object_store` if `SaveCheckpoint::directory` is a URL and the recipe has no
-  /// `with_object_stores`, what that reports, or `train_errc::only_in_a_cluster` if the job has replicas.
+  /// `with_object_stores`, or what that reports; `train_errc::bad_hook` if checkpoints are in an object store and a hook
+  /// keeps some of them elsewhere.
   DISTRIB_DECL void check_directory() const;
 
   /// True if the model is measured with the moving averages of the values.

@@ -16,7 +16,9 @@
 #include <distrib/net/signals.hpp>
 #include <distrib/ps/cut/cut_tensors.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
+#include <distrib/ps/cut/object_access.hpp>
 #include <distrib/ps/cut/object_checkpoints.hpp>
+#include <distrib/ps/cut/patience.hpp>
 #include <distrib/ps/job/client_rules.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/exit_code.hpp>
@@ -429,6 +431,27 @@ class WorkerRun final : public TrainingRun {
     return finished_checkpoint(plan_.save()->directory, plan_.options().object_stores);
   }
 
+  // As `finished`; waits for a store that does not answer, and says so.
+  [[nodiscard]] auto finished_at_last() -> std::string {
+    constexpr std::chrono::seconds within{60};
+    const std::string& directory = plan_.save()->directory;
+    const auto deadline = std::chrono::steady_clock::now() + within;
+    Patience pause;
+    Error unread;
+    std::string found = finished_checkpoint(directory, plan_.options().object_stores, unread);
+    if (!may_pass(unread.code)) return found;
+    const auto tell = [&](const std::string& what) {
+      report_.tell(Event{Event::Kind::waiting, task_, directory, unread.code,
+                         "the object store of the checkpoints does not answer, " + what + ": " + unread.where + ": " +
+                             unread.code.message()});
+    };
+    tell("waiting");
+    while (may_pass(unread.code) && std::chrono::steady_clock::now() < deadline && pause.wait(std::chrono::seconds{1}))
+      found = finished_checkpoint(directory, plan_.options().object_stores, unread);
+    if (may_pass(unread.code)) tell("the result does not name the last checkpoint, " + prefix_of(job_.total_steps));
+    return found;
+  }
+
   // Returns the cuts of all shards from the newest checkpoint.
   [[nodiscard]] auto restored() const -> std::vector<Cut> {
     const SaveCheckpoint& save = *plan_.save();
@@ -467,7 +490,7 @@ class WorkerRun final : public TrainingRun {
 
   // Reports the end of a job that is done, at the chief. `blocks`: the final values.
   void finish(const std::vector<SharedBuffer>& blocks) {
-    if (plan_.save()) report_.has_checkpoint(finished());
+    if (plan_.save()) report_.has_checkpoint(finished_at_last());
     RuntimeValues whole{plan_.model().variables()};
     assemble(planned_.layouts, blocks, whole);
     contributor_->take_others(rank_, last_ + 1, blocks, whole);

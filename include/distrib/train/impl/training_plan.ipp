@@ -42,6 +42,7 @@ DISTRIB_DECL TrainingPlan::TrainingPlan(TrainingOptions options, std::shared_ptr
     : options_{std::move(options)}, model_{std::move(model)}, hooks_{std::move(hooks)}, settings_{std::move(settings)} {
   if (!detail::is_url(options_.initial_checkpoint))
     options_.initial_checkpoint = detail::absolute_path(options_.initial_checkpoint);
+  hooks_.use_object_stores(options_.object_stores);
   check_forms();
 }
 
@@ -73,8 +74,7 @@ DISTRIB_DECL auto TrainingPlan::updater_finder() const -> UpdaterFinder {
 }
 
 DISTRIB_DECL auto TrainingPlan::local_job(const OpenModel& model, Step done) const -> PlannedJob {
-  if (save() && detail::is_url(save()->directory))
-    throw_error(train_errc::only_in_a_cluster, "SaveCheckpoint: " + detail::shown_url(save()->directory));
+  check_directory();
   if (wait().wait_until_step != 0) throw_error(train_errc::cannot_wait, "GlobalStepWaiter");
   if (exports()) throw_error(train_errc::cannot_export, "a job in one process");
   PlannedJob planned = make_job(model, 1, options_.local.workers, 1, done);
@@ -90,6 +90,8 @@ DISTRIB_DECL auto TrainingPlan::cluster_job(const OpenModel& model, std::uint32_
   if (wait().wait_until_step != 0 && options_.consistency.mode() != "async")
     throw_error(train_errc::cannot_wait, "GlobalStepWaiter");
   check_directory();
+  if (options_.replicas > 1 && save() && detail::is_url(save()->directory))
+    throw_error(train_errc::replicas_in_store, "SaveCheckpoint: " + detail::shown_url(save()->directory));
   PlannedJob planned = make_job(model, tasks, ranks, options_.replicas, 0);
   if (exports()) check_exports(planned.job);
   planned.job.cut_interval = cut_interval(planned.job, every_steps(), replay_budget_bytes);
@@ -144,10 +146,12 @@ DISTRIB_DECL void TrainingPlan::check_exports(const Job& job) const {
 }
 
 DISTRIB_DECL void TrainingPlan::check_directory() const {
+  for (const std::string& kept : settings_.kept)
+    if (save() && detail::is_url(kept) != detail::is_url(save()->directory))
+      throw_error(train_errc::bad_hook, "a hook that keeps checkpoints: " + detail::shown_url(kept) +
+                                            " must be where the checkpoints are, on file systems or in one bucket: " +
+                                            detail::shown_url(save()->directory));
   if (!save() || !detail::is_url(save()->directory)) return;
-  if (options_.replicas > 1)
-    throw_error(train_errc::only_in_a_cluster,
-                "SaveCheckpoint: " + detail::shown_url(save()->directory) + ", with_replicas(2)");
   Error error;
   static_cast<void>(open_directory(save()->directory, options_.object_stores, error));
   throw_if(error);

@@ -22,6 +22,7 @@
 #include <distrib/ps/cut/finished_job.hpp>
 #include <distrib/ps/cut/object_access.hpp>
 #include <distrib/ps/cut/object_checkpoints.hpp>
+#include <distrib/ps/cut/patience.hpp>
 #include <distrib/ps/job/client_rules.hpp>
 #include <distrib/ps/job/directory_lock.hpp>
 #include <distrib/ps/job/phase.hpp>
@@ -29,24 +30,19 @@
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/detail/give_way.hpp>
 #include <distrib/ps/server/detail/lane.hpp>
-#include <distrib/ps/server/detail/patience.hpp>
 #include <distrib/ps/server/detail/server_task.hpp>
 #include <distrib/ps/server/metrics_text.hpp>
 #include <distrib/ps/server/server_options.hpp>
 #include <distrib/ps/server/shard_identity.hpp>
 #include <distrib/ps/server/status_page.hpp>
 #include <distrib/ps/server/task_end_core.hpp>
-#include <distrib/ps/wire/ask_shard.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/record/any_object_store.hpp>
 #include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/rpc_pool_server.hpp>
 #include <distrib/rpc/server_session.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -315,16 +311,9 @@ class TaskShell final : public ServerTask {
     access.open = options_.open_store;
     if (!access.open) return access;
     access.nonce = load_le<std::uint64_t>(draw_nonce().data());
-    std::array<char, 256> host{};
-    if (::gethostname(host.data(), host.size() - 1) != 0) host = {};
-    access.owner = {name_, host.data(), std::to_string(::getpid()), address_.to_string()};
+    access.owner = this_process(name_, address_.to_string());
     access.answers = [this](const ClaimOwner& owner, std::uint64_t nonce) {
-      std::error_code ec;
-      const Address address = Address::parse(owner.address, ec);
-      if (ec) return false;
-      Error error;
-      const AskOptions how{.secret = options_.rpc.secret, .tls = options_.rpc.transport};
-      return ask_shard(address, 0, how, error).nonce == nonce && !error;
+      return still_answers(owner, nonce, {.secret = options_.rpc.secret, .tls = options_.rpc.transport});
     };
     access.pause = [this](std::chrono::milliseconds time) { return patience_.wait(time); };
     access.tell = [this](const std::string& text) { tell(Event::Kind::waiting, text); };

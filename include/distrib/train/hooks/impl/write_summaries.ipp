@@ -46,6 +46,7 @@ DISTRIB_DECL void WriteSummaries::write_metrics(const std::string& prefix, Step 
     for (const auto& [name, value] : metrics.values())
       if (!ec) writer.scalar(prefix + name, static_cast<std::int64_t>(step), static_cast<float>(value), {}, ec);
   });
+  file_.upload();
 }
 
 }  // namespace v0
