@@ -265,8 +265,7 @@ class FakeS3 {
     std::ranges::replace(parameter, '+', ' ');
     const std::size_t end = std::min(parameter.find('='), parameter.size());
     const std::string value = parameter.substr(std::min(end + 1, parameter.size()));
-    return distrib::percent_encode(unescape(parameter.substr(0, end))) + "=" +
-           distrib::percent_encode(unescape(value));
+    return distrib::percent_encode(unescape(parameter.substr(0, end))) + "=" + distrib::percent_encode(unescape(value));
   }
 
   auto signature(const HttpAsked& asked, const std::vector<std::string>& scope, const std::string& time,

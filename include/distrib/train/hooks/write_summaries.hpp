@@ -21,8 +21,9 @@ inline namespace v0 {
 
 /// Writes TensorBoard event files: `loss` and `examples_per_second` after the first step of a run, and then every
 /// `every_steps` steps (0 counts as 1) or every so many seconds, as TensorFlow's SummarySaverHook. With them
-/// `gradient_norm` if the job clips by norm, and `evaluation/NAME` for each metric of each evaluation, and
-/// `validation/NAME` for those of `ProgressiveValidation`. The first step has no `examples_per_second`. Each run of a job adds a file to the directory; only one job at a time may use it.
+/// `gradient_norm` if the job clips by norm, `evaluation/NAME` for each metric of each evaluation, and `validation/NAME`
+/// for those of `ProgressiveValidation`. The first step has no `examples_per_second`. Each run of a job adds a file to
+/// the directory; only one job at a time may use it.
 ///
 /// The directory may be a URL, "s3://bucket/run/events", see `TrainerBuilder::with_object_stores`. Then the events of a
 /// run are kept in memory, and the whole file is written into the store at each checkpoint, at each evaluation and at
@@ -68,8 +69,9 @@ class WriteSummaries {
   [[nodiscard]] auto report() -> std::optional<Event> { return file_.report(); }
 
  private:
-  DISTRIB_DECL void write_metrics(const std::string& prefix, Step step, const Metrics& metrics);
   using Clock = std::chrono::steady_clock;
+
+  DISTRIB_DECL void write_metrics(const std::string& prefix, Step step, const Metrics& metrics);
 
   SummaryFile file_;
   SecondOrStepTimer timer_;

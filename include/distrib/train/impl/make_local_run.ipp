@@ -30,12 +30,12 @@
 #include <distrib/train/any_model.hpp>
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/cluster_mode.hpp>
-#include <distrib/train/data_wait.hpp>
 #include <distrib/train/job/assemble.hpp>
+#include <distrib/train/job/data_wait.hpp>
 #include <distrib/train/job/gradient_norms.hpp>
+#include <distrib/train/job/kept_steps.hpp>
 #include <distrib/train/job/local_job.hpp>
 #include <distrib/train/job/make_local_job.hpp>
-#include <distrib/train/kept_steps.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/named_values.hpp>
 #include <distrib/train/writer_locks.hpp>

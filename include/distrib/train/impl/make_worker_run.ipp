@@ -40,14 +40,14 @@
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/checkpoint_values.hpp>
 #include <distrib/train/cluster_mode.hpp>
-#include <distrib/train/data_wait.hpp>
 #include <distrib/train/error.hpp>
 #include <distrib/train/job/assemble.hpp>
 #include <distrib/train/job/cluster_job.hpp>
+#include <distrib/train/job/data_wait.hpp>
+#include <distrib/train/job/kept_steps.hpp>
 #include <distrib/train/job/make_cluster_job.hpp>
 #include <distrib/train/job/make_ranks_job.hpp>
 #include <distrib/train/job/training_run.hpp>
-#include <distrib/train/kept_steps.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/named_values.hpp>
 #include <distrib/train/writer_locks.hpp>
@@ -184,15 +184,16 @@ class WorkerRun final : public TrainingRun {
   }
 
   auto callbacks() -> ClusterJobCallbacks {
-    return {.contribute = [this](Step step, auto values,
-                                 auto gradients) { return contribute(rank_, step, values, gradients); },
-            .prepare = [this](Step step) { return contributor_->prepare(rank_, step, measured_before(step)); },
-            .ready = model_->waits() ? std::function<bool(Step)>{[this](Step step) { return is_ready(step); }} : nullptr,
-            .started = [this](Step first) { started(first); },
-            .step_done = [this](Step step, float loss, const auto& values) { step_done(step, loss, values); },
-            .saved = [this](Step step) { saved(step); },
-            .told = [this](const Event& event) { told(event); },
-            .measured = measured()};
+    return {
+        .contribute = [this](Step step, auto values,
+                             auto gradients) { return contribute(rank_, step, values, gradients); },
+        .prepare = [this](Step step) { return contributor_->prepare(rank_, step, measured_before(step)); },
+        .ready = model_->waits() ? std::function<bool(Step)>{[this](Step step) { return is_ready(step); }} : nullptr,
+        .started = [this](Step first) { started(first); },
+        .step_done = [this](Step step, float loss, const auto& values) { step_done(step, loss, values); },
+        .saved = [this](Step step) { saved(step); },
+        .told = [this](const Event& event) { told(event); },
+        .measured = measured()};
   }
 
   auto ranks_callbacks() -> RanksJobCallbacks {
