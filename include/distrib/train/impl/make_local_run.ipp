@@ -33,9 +33,9 @@
 #include <distrib/train/job/assemble.hpp>
 #include <distrib/train/job/data_wait.hpp>
 #include <distrib/train/job/gradient_norms.hpp>
-#include <distrib/train/job/kept_steps.hpp>
 #include <distrib/train/job/local_job.hpp>
 #include <distrib/train/job/make_local_job.hpp>
+#include <distrib/train/kept_steps.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/named_values.hpp>
 #include <distrib/train/writer_locks.hpp>

@@ -44,10 +44,10 @@
 #include <distrib/train/job/assemble.hpp>
 #include <distrib/train/job/cluster_job.hpp>
 #include <distrib/train/job/data_wait.hpp>
-#include <distrib/train/job/kept_steps.hpp>
 #include <distrib/train/job/make_cluster_job.hpp>
 #include <distrib/train/job/make_ranks_job.hpp>
 #include <distrib/train/job/training_run.hpp>
+#include <distrib/train/kept_steps.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/named_values.hpp>
 #include <distrib/train/writer_locks.hpp>

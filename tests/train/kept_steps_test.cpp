@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/train/job/kept_steps.hpp>
+#include <distrib/train/kept_steps.hpp>
 
 #include "support/catch.hpp"
 
