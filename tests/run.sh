@@ -5,11 +5,13 @@
 #        tests/run.sh fuzz [SECONDS]   lets libFuzzer loose on each target of tests/fuzz, 60 seconds unless told
 #        tests/run.sh soak [SECONDS]   a server under storms of resets, a parameter server under all that workers make, a
 #                               job of processes killed in turn, 60 seconds each unless told; 1000 orders of stops; kills
-#                               before whatever a process does; tables with a limit of rows
+#                               before whatever a process does; tables with a limit of rows; local steps
 #        tests/run.sh soak kills [OPTION...]   of these what kills processes, or some of it, as long and as often as told:
 #                               tests/soak/kills.py names the options
 #        tests/run.sh soak tables [OPTION...]   of these tables with a limit of rows: quality and memory, some minutes;
 #                               tests/soak/tables.py names the options
+#        tests/run.sh soak local_steps [OPTION...]   of these local steps: bytes and accuracy, some minutes;
+#                               tests/soak/local_steps.py names the options
 #        tests/run.sh simulation [--from A] [--count N]   whole jobs under faults drawn from seeds: of each kind of job 10000
 #                               seeds of its cores alone and 1000 of trainers by sim::run, or N of both, from A or 0 on;
 #                               a seed that fails is named, and runs again by --from SEED --count 1
@@ -20,7 +22,7 @@
 #                               newer Debians, aarch64, older processors; as root
 #        tests/run.sh packages aarch64 [KIND...]   of these only aarch64, under qemu: tests of all rooms, jobs of processes, or
 #                               what is named: values, bits, pages, rooms, job (tests/consumer/aarch64.sh says what they are)
-#        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark, Hadoop and SeaweedFS (from
+#        tests/run.sh interop [NAME...]   our files against real TensorFlow, TensorBoard, Spark, Hadoop, SeaweedFS and versitygw (from
 #                               PyPI and Maven, in a cache directory), or those of tests/interop whose names begin so; torch
 #                               (PyTorch, 6 GB) only if it is named
 #        tests/run.sh torch [units]   the door to LibTorch, with Debian's libtorch-dev: its tests, then jobs of processes that
@@ -101,15 +103,18 @@ counted() {  # NAME COMMAND...   a phase that counts as one test
 interop() {  # SCRIPT...
   local script python
   for script in "$@"; do
-    case $script in */torch_*) ensure_torch ;; */s3.py) ensure_s3 ;; *) ensure_tensorflow ;; esac || return
+    case $script in */torch_*) ensure_torch ;; */s3*.py) ensure_s3 ;; *) ensure_tensorflow ;; esac || return
   done
   if [[ $* == *spark* ]]; then
     ensure_spark || return
     export DISTRIB_SPARK_PYTHON=$spark_python DISTRIB_SPARK_JARS=$spark_jars DISTRIB_SPARK_CONNECTOR=$spark_connector
   fi
   build release distrib_interop || return
+  if [[ $* == */s3_job.py* ]]; then
+    build release click_convert click_train fashion_mnist_convert fashion_mnist_train distrib_soak_counting || return
+  fi
   for script in "$@"; do
-    case $script in */torch_*) python=$torch_python ;; */s3.py) python=$s3_python ;; *) python=$tensorflow_python ;; esac
+    case $script in */torch_*) python=$torch_python ;; */s3*.py) python=$s3_python ;; *) python=$tensorflow_python ;; esac
     counted "$script" env TF_CPP_MIN_LOG_LEVEL=3 "$python" -B "$script" build/release/tests/interop
   done
   [ "$failed" -eq 0 ]
@@ -198,7 +203,7 @@ soak() {  # SECONDS
 }
 
 # Says of each job how it ended.
-jobs_of() {  # kills|tables OPTION...
+jobs_of() {  # kills|tables|local_steps OPTION...
   build release click_convert click_train fashion_mnist_convert fashion_mnist_train distrib_soak_counting \
     distrib_command || return
   if ! python3 -B "tests/soak/$1.py" build/release "${@:2}"; then
@@ -273,14 +278,15 @@ case ${1:-} in
     done
     ;;
   soak)
-    case ${2:-} in kills | tables) ;; *) whole_number soak "${2:-60}" seconds ;; esac
+    case ${2:-} in kills | tables | local_steps) ;; *) whole_number soak "${2:-60}" seconds ;; esac
     ensure_packages build tests soak
     case ${2:-} in
-      kills | tables) part "$2" jobs_of "$2" "${@:3}" ;;
+      kills | tables | local_steps) part "$2" jobs_of "$2" "${@:3}" ;;
       *)
         part "soak" soak "${2:-60}"
         part "kills" jobs_of kills --seconds "${2:-60}"
         part "tables" jobs_of tables
+        part "local steps" jobs_of local_steps
         ;;
     esac
     ;;

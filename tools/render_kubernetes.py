@@ -50,8 +50,8 @@ def pods(document):
         yield (*template_of(spec["template"]), name, hosts)
     elif kind == "Job":
         yield (*template_of(spec["template"]), name, hosts_of_job(name, spec))
-    elif kind == "JobSet":
-        for jobs in spec["replicatedJobs"]:
+    elif kind in ("JobSet", "TrainingRuntime"):
+        for jobs in set_of(document)["replicatedJobs"]:
             inner, full = jobs["template"]["spec"], f"{name}-{jobs['name']}"
             hosts = [host for i in range(jobs.get("replicas", 1)) for host in hosts_of_job(f"{full}-{i}", inner)]
             yield (*template_of(inner["template"]), full, hosts)
@@ -60,6 +60,11 @@ def pods(document):
             yield (*template_of(replicas["template"]), f"{name}-{role.lower()}", [])
     elif kind == "Pod":
         yield document["metadata"].get("labels", {}), spec, name, [spec.get("hostname", name)]
+
+
+def set_of(document):
+    """The spec of the JobSet that this object is, or that a TrainJob with the name of this TrainingRuntime becomes."""
+    return document["spec"]["template"]["spec"] if document["kind"] == "TrainingRuntime" else document["spec"]
 
 
 def template_of(template):
@@ -101,11 +106,13 @@ def kubernetes_rules(documents):
                 yield f"{title(document)}: no pod of this file has the labels {wanted}"
         if kind == "PodDisruptionBudget" and "maxUnavailable" in spec:
             wanted = spec["selector"].get("matchLabels", {})
-            if any(d["kind"] in ("Job", "JobSet", "TFJob") and wanted.items() <= have.items() for d, have, *_ in every):
+            if any(d["kind"] in ("Job", "JobSet", "TFJob", "TrainingRuntime") and wanted.items() <= have.items() for d, have, *_ in every):
                 yield f"{title(document)}: for pods of a Job, Kubernetes supports only minAvailable"
-        jobs = {"Job": [spec], "JobSet": [j["template"]["spec"] for j in spec.get("replicatedJobs", [])]}
-        for job in jobs.get(kind, []):
+        of_set = set_of(document)["replicatedJobs"] if kind in ("JobSet", "TrainingRuntime") else []
+        for job in [spec] if kind == "Job" else [jobs["template"]["spec"] for jobs in of_set]:
             yield from (f"{title(document)}: {problem}" for problem in job_rules(job))
+        yield from (f"{title(document)}: {problem}" for problem in runtime_rules(document, documents))
+        yield from (f"{title(document)}: {problem}" for problem in gang_rules(document, documents))
     yield from label_problems(documents)
     for document, _, pod, name, _ in every:
         yield from (f"{title(document)}: {problem}" for problem in pod_rules(pod, own))
@@ -150,6 +157,76 @@ def job_rules(spec):
             yield "the exit codes of podFailurePolicy must be in ascending order, each only once, and without 0"
         if codes and codes.get("containerName", next(iter(containers))) not in containers:
             yield f"podFailurePolicy: there is no container {codes['containerName']!r}"
+
+
+TRAINER_STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
+
+
+def runtime_rules(document, documents):
+    """What Kubeflow Trainer expects of a runtime, and of the TrainJob beside it."""
+    kind, name = document["kind"], document["metadata"]["name"]
+    if kind == "TrainingRuntime":
+        steps = [j for j in set_of(document)["replicatedJobs"] if TRAINER_STEP in template_of(j["template"])[0]]
+        if len(steps) != 1:
+            yield f"exactly one replicated job must have the label {TRAINER_STEP}"
+        for job in steps:
+            pod = job["template"]["spec"]["template"]["spec"]
+            if job.get("replicas", 1) != 1 or "node" not in [container["name"] for container in pod["containers"]]:
+                yield f"the job {job['name']!r} with the label {TRAINER_STEP} must have one replica and a container 'node'"
+            told, made = document["spec"].get("mlPolicy", {}).get("numNodes", 1), job["template"]["spec"].get("completions", 1)
+            if told != made:
+                yield f"numNodes is {told}, but the job {job['name']!r} has {made} pods"
+    if kind == "TrainJob" and document["spec"]["runtimeRef"].get("kind") == "TrainingRuntime":
+        told = document["spec"]["runtimeRef"]["name"]
+        if not any(d["kind"] == "TrainingRuntime" and d["metadata"]["name"] == told == name for d in documents):
+            yield f"there is no TrainingRuntime {told!r} with its own name, from which the names of its pods follow"
+
+
+def gang_rules(document, documents):
+    """Pods of a PodGroup start when all of them have room, so none of them may wait for another."""
+    if document["kind"] == "PodGroup":
+        wanted, made = document["spec"].get("minMember", 0), members(document["metadata"]["name"], documents)
+        if made is not None and wanted > made:
+            yield f"minMember is {wanted}, but only {made} pods of this file belong to it"
+        return
+    groups = {d["metadata"]["name"] for d in documents if d["kind"] == "PodGroup"}
+    for template, _ in templates_of(document):
+        group = template.get("metadata", {}).get("annotations", {}).get(GROUP)
+        if group is not None and group not in groups:
+            yield f"its pods belong to the PodGroup {group!r}, which is not in this file"
+        if group is not None and not template["spec"].get("schedulerName"):
+            yield "its pods belong to a PodGroup, but have no schedulerName: the default scheduler ignores it"
+    if document["kind"] in ("JobSet", "TrainingRuntime"):
+        for jobs in set_of(document)["replicatedJobs"]:
+            template = jobs["template"]["spec"]["template"]
+            if jobs.get("dependsOn") and GROUP in template.get("metadata", {}).get("annotations", {}):
+                yield f"job {jobs['name']!r} depends on another, but the pods of its PodGroup start only together"
+
+
+GROUP = "scheduling.k8s.io/group-name"
+
+
+def members(group, documents):
+    """How many pods of the documents belong to a PodGroup; None if that cannot be counted."""
+    counts = [count for document in documents for template, count in templates_of(document)
+              if template.get("metadata", {}).get("annotations", {}).get(GROUP) == group]
+    return None if None in counts else sum(counts)
+
+
+def templates_of(document):
+    """(template of a pod, number of such pods) for each that the object makes; the number is None if it is not known."""
+    kind, spec = document["kind"], document.get("spec", {})
+    if kind in ("StatefulSet", "Deployment"):
+        yield spec["template"], spec.get("replicas", 1)
+    elif kind == "Job":
+        yield spec["template"], spec.get("completions", 1)
+    elif kind in ("JobSet", "TrainingRuntime"):
+        for jobs in set_of(document)["replicatedJobs"]:
+            inner = jobs["template"]["spec"]
+            yield inner["template"], jobs.get("replicas", 1) * inner.get("completions", 1)
+    elif kind == "TFJob":
+        for replicas in spec["tfReplicaSpecs"].values():
+            yield replicas["template"], replicas.get("replicas", 1)
 
 
 def pod_rules(pod, own):
@@ -198,8 +275,8 @@ def created_hosts(documents):
     services = {d["metadata"]["name"]: d["spec"] for d in documents if d["kind"] == "Service"}
     for document in documents:
         for labels, pod, _, hosts in pods(document):
-            if document["kind"] == "JobSet":
-                network = document["spec"].get("network", {})
+            if document["kind"] in ("JobSet", "TrainingRuntime"):
+                network = set_of(document).get("network", {})
                 subdomain = network.get("subdomain", document["metadata"]["name"])
                 serves = network.get("enableDNSHostnames", True)
             else:

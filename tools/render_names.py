@@ -11,8 +11,9 @@ HASH, SUFFIX = "x" * 10, "x" * 5  # what controllers append, by length
 
 def name_problems(document, documents):
     name, kind = document["metadata"]["name"], document["kind"]
-    starts = "[a-z]" if kind in ("Service", "JobSet", "TFJob") else "[a-z0-9]"
-    inner = "[a-z0-9-]" if kind in ("Service", "StatefulSet", "Job", "JobSet", "TFJob", "Pod") else "[a-z0-9.-]"
+    of_jobs = ("JobSet", "TFJob", "TrainJob")
+    starts = "[a-z]" if kind in ("Service", *of_jobs) else "[a-z0-9]"
+    inner = "[a-z0-9-]" if kind in ("Service", "StatefulSet", "Job", "Pod", *of_jobs) else "[a-z0-9.-]"
     if not re.fullmatch(f"{starts}({inner}*[a-z0-9])?", name):
         first = ", starting with a letter" if starts == "[a-z]" else ""
         yield f"the name must be a DNS label: lower-case letters, digits and '-'{first}"
@@ -59,8 +60,8 @@ def derived_names(document):
         yield "the name of its last pod", f"{name}-{max(last, 0)}"
     elif kind == "Job":
         yield from pod_hosts(f"{name}", spec)
-    elif kind == "JobSet":
-        for jobs in spec["replicatedJobs"]:
+    elif kind in ("JobSet", "TrainingRuntime"):  # a JobSet has the name of its TrainJob, and that the name of the runtime
+        for jobs in (spec["template"]["spec"] if kind == "TrainingRuntime" else spec)["replicatedJobs"]:
             inner, job = jobs["template"]["spec"], f"{name}-{jobs['name']}-{max(jobs.get('replicas', 1) - 1, 0)}"
             yield "the name of a Job", job
             yield from pod_hosts(job, inner)

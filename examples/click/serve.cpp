@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers probabilities of clicks over HTTP while the click job trains and exports. `click_serve DIRECTORY HOST:PORT`:
+// Answers probabilities of clicks over HTTP while the click job trains and exports. `click_serve LOG HOST:PORT`, where LOG is
+// a directory or a URL:
 //   POST /predict       lines of Criteo's text; answers {"position":..,"step":..,"probabilities":[..]}
 //   GET  /status.json   the position that is served, the newest one, digests, what happened
 //   GET  /metrics       the same for Prometheus
@@ -14,6 +15,9 @@
 #include <distrib/net/address.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/signals.hpp>
+#ifdef DISTRIB_EXAMPLE_HTTP
+#include <distrib/remote/s3/s3_stores.hpp>
+#endif
 #include <distrib/serve.hpp>
 
 #include <sys/socket.h>
@@ -196,10 +200,14 @@ void serve(distrib::ModelReplica& replica, asio::ip::tcp::socket peer) try {
 
 int main(int argc, char** argv) try {
   if (argc != 3) {
-    std::fprintf(stderr, "usage: click_serve EXPORT_DIRECTORY HOST:PORT\n");
+    std::fprintf(stderr, "usage: click_serve EXPORT_LOG HOST:PORT\n");
     return 64;
   }
-  distrib::ModelReplica replica{{argv[1]}};
+  distrib::ExportSource source{argv[1]};
+#ifdef DISTRIB_EXAMPLE_HTTP
+  source.open_store = distrib::s3_stores();
+#endif
+  distrib::ModelReplica replica{std::move(source)};
   const distrib::Address address = distrib::Address::parse(argv[2]);
   asio::io_context context{1};
   asio::ip::tcp::acceptor listener{context, {asio::ip::make_address(address.host), address.port}};

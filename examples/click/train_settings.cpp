@@ -4,6 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <distrib/ps/worker/probe.hpp>
 #include <distrib/tensor/matmul.hpp>
+#ifdef DISTRIB_EXAMPLE_HTTP
+#include <distrib/remote/s3/s3_stores.hpp>
+#endif
 #ifdef DISTRIB_EXAMPLE_TLS
 #include <distrib/net/tls/tls.hpp>
 #endif
@@ -24,7 +27,9 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
       "Trains a wide and deep model to predict clicks.\n"
       "Example: click_train --data=build/data/click --out=out --steps=3000"};
   app.add_option("--data", s.data, "Directory with train-* and test-* TFRecords")->required();
-  app.add_option("--out", s.out, "Directory for checkpoint, events and summary.json")->capture_default_str();
+  app.add_option("--out", s.out, "Directory for checkpoint, events and summary.json, or a URL, s3://bucket/run")
+      ->capture_default_str();
+  app.add_option("--checkpoints", s.checkpoints, "Directory or URL of the checkpoints; empty: OUT/checkpoint");
   app.add_option("--mode", s.mode, "sync, ssp or async")->check(CLI::IsMember({"sync", "ssp", "async"}));
   app.add_option("--steps", s.steps, "Global steps; 0: 3000 with --mode sync, otherwise 9000 contributions")
       ->check(count);
@@ -59,7 +64,7 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--save_every", s.save_every, "Steps between checkpoints; 0: only at the end")
       ->check(count)
       ->capture_default_str();
-  app.add_option("--export", s.exported, "Directory of an export log that click_serve follows; empty: none");
+  app.add_option("--export", s.exported, "Directory or URL of an export log that click_serve follows; empty: none");
   app.add_option("--export_every", s.export_every, "Steps between positions of that log")
       ->check(count)
       ->capture_default_str();
@@ -85,6 +90,7 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   // About one epoch of the data that run.sh generates: in a second epoch the model would memorize rare values.
   if (s.steps == 0) s.steps = s.mode == "sync" ? 3000 : 9000;
   if (s.evaluate_every == 0) s.evaluate_every = std::max<std::uint64_t>(1, s.steps / 10);
+  if (s.checkpoints.empty()) s.checkpoints = s.out + "/checkpoint";
   return s;
 }
 
@@ -92,6 +98,12 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
 auto tls_of_job() -> std::shared_ptr<const distrib::Transport> { return distrib::Tls::of_job(); }
 #else  // built without OpenSSL: a job with certificates ends with code 65
 auto tls_of_job() -> std::shared_ptr<const distrib::Transport> { return nullptr; }
+#endif
+
+#ifdef DISTRIB_EXAMPLE_HTTP
+auto object_stores() -> distrib::OpenObjectStore { return distrib::s3_stores(); }
+#else  // built without cpp-httplib: results and export logs can be on disks only
+auto object_stores() -> distrib::OpenObjectStore { return {}; }
 #endif
 
 auto probe(const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret) -> int {

@@ -3,6 +3,7 @@
 
 #include <distrib/cluster/cluster_flags.hpp>
 #include <distrib/net/transport.hpp>
+#include <distrib/record/any_object_store.hpp>
 #include <distrib/rpc/shared_secret.hpp>
 #include <distrib/tensor/matmul.hpp>
 
@@ -14,7 +15,7 @@
 
 /// The settings of the click job, from its flags.
 struct Settings {
-  std::string data, out = "click", mode = "sync", exported;
+  std::string data, out = "click", mode = "sync", checkpoints, exported;
   std::uint64_t steps = 0, batch = 64, seed = 1, save_every = 1000, evaluate_every = 0, start_within = 300;
   std::uint64_t max_rows = 0, half_life = 0, export_every = 100, export_ms = 0;
   std::uint32_t workers = 3, shards = 1, replicas = 1, staleness = 3, min_count = 1;
@@ -27,6 +28,9 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings;
 
 /// Returns the TLS that the starter of this process provides; null: none.
 auto tls_of_job() -> std::shared_ptr<const distrib::Transport>;
+
+/// Returns what opens directories in object stores; empty if this program was built without cpp-httplib.
+auto object_stores() -> distrib::OpenObjectStore;
 
 /// Returns 0 if the task of these flags is healthy; otherwise prints what is wrong and returns 1. For health checks of
 /// containers.

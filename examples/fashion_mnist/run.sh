@@ -3,7 +3,7 @@
 # Trains a model on Fashion-MNIST, starting with a fresh Debian machine: installs missing packages, builds, makes
 # TFRecords, trains on a cluster of processes, evaluates, draws the curves.
 usage='usage: examples/fashion_mnist/run.sh [--ps N] [--workers N] [--restart] [--tls] [--steps N] [--mode sync|ssp|async] [--parts N]
-                                     [--shards N] [--replicas N] [--out DIR] [--hold_out]
+                                     [--shards N] [--replicas N] [--local_steps N] [--out DIR] [--hold_out]
   --ps N        number of parameter servers, one process each (2); 0: the job runs in one process without sockets
   --workers N   number of workers, one process each; with --ps 0 all in the one process (3)
   --restart     restart a process that was killed, or ended with code 1
@@ -15,12 +15,14 @@ usage='usage: examples/fashion_mnist/run.sh [--ps N] [--workers N] [--restart] [
   --shards N    shards of each parameter server, or of the one process (1)
   --replicas N  replicas of each shard, on different parameter servers (1); with 2 the job does not wait if one fails
   --out DIR     directory for the results (a new directory); if it has a checkpoint, the job continues from there
+  --local_steps N  batches that a worker trains alone before it sends what they have changed (0: it sends each
+                gradient); --steps must be a multiple
   --hold_out    for choosing hyper-parameters: train on nine tenths of the training set, and measure on the last tenth
 Raw data: Debian'"'"'s package dataset-fashion-mnist, or the four .gz files in $FASHION_MNIST_DIR.
 Example: examples/fashion_mnist/run.sh --ps 2 --workers 3 --restart --out out/fashion_mnist'
 set -euo pipefail
 job=fashion_mnist switches=--hold_out components=
-values='--steps --replicas --mode --parts --shards --batch --learning_rate --momentum --staleness --seed --save_every --evaluate_every'
+values='--steps --replicas --mode --parts --shards --batch --local_steps --local_rate --learning_rate --momentum --staleness --seed --save_every --evaluate_every'
 . "$(dirname "${BASH_SOURCE[0]}")/../job.sh"
 own_flag() { :; }
 read_flags "$@"

@@ -43,6 +43,13 @@ auto cluster_mode(const Settings& s, const distrib::ClusterFlags& flags, const d
   return mode;
 }
 
+/// With --local_steps workers make these steps with AdamW, and send what they have changed.
+auto learner(const Settings& s) {
+  const auto plain = distrib::train(Mlp{});
+  if (s.local_steps == 0) return plain;
+  return plain.with_local_steps(s.local_steps, distrib::AdamW{.learning_rate = s.local_rate});
+}
+
 auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret,
            distrib::Consistency consistency) -> int {
   const auto read = [&s](const std::string& pattern) {
@@ -51,15 +58,18 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
   const auto training = read(s.hold_out ? "train-0000[0-8]-of-00010" : "train-*");
   const auto evaluation = read(s.hold_out ? "train-00009-of-00010" : "test-*");
   auto rate = distrib::LearningRate{s.learning_rate};
-  if (!consistency.is_synchronous()) rate = distrib::Linear{.first = s.learning_rate, .last = 0, .steps = s.steps};
+  if (!consistency.is_synchronous())
+    rate = distrib::Linear{
+        .first = s.learning_rate, .last = 0, .steps = s.steps / std::max<std::uint64_t>(1, s.local_steps)};
 
   distrib::IoPool pool{flags.local() ? distrib::usable_cpus() : s.shards * s.replicas + 1};
-  auto trainer = distrib::train(Mlp{})
+  auto trainer = learner(s)
                      .with_data(training.shuffle(s.seed).batch(s.batch))
                      .with_placement(distrib::GreedyLoadBalancingStrategy{distrib::byte_size_load})
                      .with_partitioner(distrib::FixedShardsPartitioner{s.parts})
                      .with_consistency(consistency)
-                     .with_updater(distrib::Momentum{.learning_rate = rate, .momentum = s.momentum})
+                     .with_updater(distrib::Momentum{
+                         .learning_rate = rate, .momentum = s.momentum, .use_nesterov = s.local_steps != 0})
                      .with_hooks(distrib::StopAtStep{s.steps},
                                  distrib::SaveCheckpoint{.directory = s.checkpoints, .every_steps = s.save_every},
                                  distrib::WriteSummaries{s.out + "/events"},
@@ -72,7 +82,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
                      .build(pool, flags);
   const int code = trainer.run();
   if ((flags.local() || flags.is_chief()) && trainer.result().steps != 0)
-    distrib::write_result_json(s.out + "/summary.json", trainer.result(), s.out + "/events");
+    distrib::write_result_json(s.out + "/summary.json", trainer.result(), s.out + "/events", {}, object_stores());
   return code;
 }
 

@@ -26,9 +26,9 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
       "Trains a multilayer perceptron on Fashion-MNIST.\n"
       "Example: fashion_mnist_train --data=build/data/fashion_mnist --out=out --steps=6000"};
   app.add_option("--data", s.data, "Directory with train-* and test-* TFRecords")->required();
-  app.add_option("--out", s.out, "Directory for checkpoint, events and summary.json")->capture_default_str();
+  app.add_option("--out", s.out, "Directory for checkpoint, events and summary.json, or a URL")->capture_default_str();
   app.add_option("--checkpoints", s.checkpoints,
-                 "Directory of the checkpoints, or in a cluster a URL, s3://bucket/run; empty: OUT/checkpoint");
+                 "Directory of the checkpoints, or a URL, s3://bucket/run; empty: OUT/checkpoint");
   app.add_option("--mode", s.mode, "sync, ssp or async")->check(CLI::IsMember({"sync", "ssp", "async"}));
   app.add_option("--steps", s.steps, "Global steps; 0: 6000 with --mode sync, otherwise 18000 contributions")
       ->check(count);
@@ -43,8 +43,17 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
       ->capture_default_str();
   app.add_option("--parts", s.parts, "Most parts into which each variable is cut")->check(count);
   app.add_option("--batch", s.batch, "Examples of one worker's step")->check(count);
-  app.add_option("--learning_rate", s.learning_rate,
-                 "Learning rate; 0: 0.05 with --mode sync, otherwise 0.015, which falls linearly to 0")
+  app.add_option("--local_steps", s.local_steps,
+                 "Batches that a worker trains alone, with AdamW, before it sends what they have changed, which is "
+                 "applied with Nesterov momentum; 0: it sends each gradient. --steps counts batches")
+      ->check(count);
+  app.add_option("--local_rate", s.local_rate, "Learning rate of the local steps")
+      ->check(CLI::Range(0.0, 1e3))
+      ->capture_default_str();
+  app.add_option(
+         "--learning_rate", s.learning_rate,
+         "Learning rate; 0: 0.05 with --mode sync, otherwise 0.015, which falls linearly to 0; with local steps "
+         "0.7")
       ->check(CLI::Range(0.0, 1e3));
   app.add_option("--momentum", s.momentum, "Momentum")->check(CLI::Range(0.0, 1.0))->capture_default_str();
   app.add_option("--staleness", s.staleness, "With --mode ssp: how many steps workers may be apart")
@@ -78,7 +87,7 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   }
   const bool sync = s.mode == "sync";
   if (s.steps == 0) s.steps = sync ? 6000 : 18000;
-  if (s.learning_rate == 0) s.learning_rate = sync ? 0.05F : 0.015F;
+  if (s.learning_rate == 0) s.learning_rate = s.local_steps != 0 ? 0.7F : sync ? 0.05F : 0.015F;
   if (s.checkpoints.empty()) s.checkpoints = s.out + "/checkpoint";
   if (s.evaluate_every == 0) s.evaluate_every = std::max<std::uint64_t>(1, s.steps / 20);
   return s;

@@ -5,6 +5,7 @@
 #include <distrib/export_log/directory_log.hpp>
 #include <distrib/export_log/error.hpp>
 #include <distrib/export_log/export_core.hpp>
+#include <distrib/export_log/export_log.hpp>
 #include <distrib/export_log/follow_core.hpp>
 #include <distrib/export_log/head_store.hpp>
 #include <distrib/export_log/log_objects.hpp>

@@ -30,6 +30,7 @@
 #include <distrib/record/src.hpp>
 #include <distrib/rpc/src.hpp>
 #include <distrib/sharding/src.hpp>
+#include <distrib/stream_log/src.hpp>
 #include <distrib/summary/src.hpp>
 #include <distrib/tensor/src.hpp>
 #include <distrib/train/hooks/src.hpp>

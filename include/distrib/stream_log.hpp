@@ -7,5 +7,6 @@
 #include <distrib/stream_log/stream_file.hpp>
 #include <distrib/stream_log/stream_item.hpp>
 #include <distrib/stream_log/stream_log.hpp>
+#include <distrib/stream_log/stream_log_files.hpp>
 #include <distrib/stream_log/stream_shard_core.hpp>
 #include <distrib/stream_log/stream_worker_core.hpp>

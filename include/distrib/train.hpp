@@ -30,6 +30,7 @@
 #include <distrib/train/model_updaters.hpp>
 #include <distrib/train/named_values.hpp>
 #include <distrib/train/own_batches.hpp>
+#include <distrib/train/progressive_validation.hpp>
 #include <distrib/train/roc_auc.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 #include <distrib/train/session_options.hpp>

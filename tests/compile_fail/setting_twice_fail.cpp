@@ -1,4 +1,4 @@
-// error: build: each of StopAtStep, SaveCheckpoint, ExportModel, Evaluate and GlobalStepWaiter may be given only once
+// error: build: each of StopAtStep, SaveCheckpoint, ExportModel, Evaluate, ProgressiveValidation and GlobalStepWaiter may be given only once
 // SPDX-License-Identifier: Apache-2.0
 #include "support/least_model.hpp"
 

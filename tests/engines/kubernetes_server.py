@@ -5,7 +5,7 @@
 usage: kubernetes_server.py BUILD
 
 Builds kube-apiserver from the Go module proxy if the cache directory does not have it (15 minutes, 3 GB). Starts it
-with etcd on this machine, installs the resource definitions of JobSet and TFJob, and applies each document as a dry
+with etcd on this machine, installs the resource definitions of JobSet, Kubeflow Trainer, TFJob and Volcano, and applies each document as a dry
 run with strict validation. The namespace warns of everything that Pod Security's level "restricted" forbids, and a
 warning is a failure. Before that, the server must refuse each planted fault. Exit code 77: skipped.
 """
@@ -23,9 +23,13 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/tools"), str(ROOT / "test
 import control_plane  # noqa: E402
 import render_templates  # noqa: E402
 
-# The operators that define kinds of their own, and the file of each definition in the operator's module.
-DEFINITIONS = {"jobset-0.8.0": "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml",
-               "training-operator-1.9.0": "manifests/base/crds/kubeflow.org_tfjobs.yaml"}
+# The files that define kinds of their own, and the Go module of each.
+TRAINER = "github.com/kubeflow/trainer/v2@v2.3.0"
+DEFINITIONS = [(control_plane.OPERATORS["jobset-0.8.0"][0], "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"),
+               (control_plane.OPERATORS["training-operator-1.9.0"][0], "manifests/base/crds/kubeflow.org_tfjobs.yaml"),
+               (TRAINER, "manifests/base/crds/trainer.kubeflow.org_trainingruntimes.yaml"),
+               (TRAINER, "manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml"),
+               ("volcano.sh/volcano@v1.15.1", "config/crd/volcano/bases/scheduling.volcano.sh_podgroups.yaml")]
 NAMESPACES = {"default", render_templates.SETS["much"]["namespace_name"]}
 PLURALS = {"NetworkPolicy": "networkpolicies"}
 # The planted faults: (template, text to replace in its rendering, replacement, part of the server's answer).
@@ -35,6 +39,8 @@ PLANTED = [
     ("statefulset", "restartPolicy: Never", "restartPolicy: OnFailure", "restartPolicy"),
     ("statefulset", "runAsNonRoot: true, ", "", "restricted"),
     ("jobset", "operator: All", "operator: Every", "Unsupported value"),
+    ("trainjob", "numNodes: 3", "numNode: 3", ".spec.mlPolicy.numNode: field not declared"),
+    ("trainjob", "kind: TrainingRuntime, name", "kinds: TrainingRuntime, name", ".spec.runtimeRef.kinds: field not"),
     ("tfjob", "cleanPodPolicy", "cleanPodsPolicy", ".spec.runPolicy.cleanPodsPolicy: field not declared"),
 ]
 
@@ -51,9 +57,8 @@ def dry_run(server, document):
 
 
 def define(server):
-    for name, path in DEFINITIONS.items():
-        module = control_plane.module(control_plane.OPERATORS[name][0])["Dir"]
-        definition = yaml.safe_load(pathlib.Path(module, path).read_text())
+    for name, path in DEFINITIONS:
+        definition = yaml.safe_load(pathlib.Path(control_plane.module(name)["Dir"], path).read_text())
         where = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         status, answer, _ = server.ask("POST", where, json.dumps(definition))
         assert status == 201, answer

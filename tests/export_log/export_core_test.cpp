@@ -4,6 +4,7 @@
 
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -212,6 +213,57 @@ TEST_CASE("a chain of parts that nobody commits ends with all rows") {
     one.core.written(step, part_of_core(letter.c_str(), plan.on), {});
   }
   CHECK(step == 16);
+}
+
+TEST_CASE("a shard whose chain begins with a part that another shard lacks exports all rows until one is committed") {
+  distrib::ExportRules rules = StartedCore::rules();
+  rules.shards = 2;
+  distrib::ExportCore core{rules, 4, {}};
+  ExportActions out;
+  core.start(out);
+  core.log_read({}, out);
+  distrib::LogHead head = std::get<SwapHead>(out.at(1)).head;
+  core.swapped(true, out);
+  head.epochs.push_back(1);  // the other shard starts after the first label
+  const auto exports = [&](std::uint64_t step, const char* letter) {
+    const ExportPlan plan = core.plan(step, {});
+    core.written(step, part_of_core(letter, plan.on), {});
+    return plan.kind;
+  };
+  // Polls; the other shard has voted for these labels. Returns true if the core commits.
+  const auto polls = [&](const std::vector<std::uint64_t>& labels) {
+    ExportActions now;
+    core.poll(now);
+    now.clear();
+    core.log_read({head, "v", std::nullopt}, now);
+    while (!now.empty() && std::holds_alternative<ReadVotes>(now.back())) {
+      const distrib::ExportMark mark = core.mark();
+      std::vector<std::optional<distrib::LogVote>> votes(2);
+      for (const distrib::LogVote& own : mark.votes) {
+        if (distrib::vote_name(own.label, 0, 1) != std::get<ReadVotes>(now.back()).names[0]) continue;
+        votes[0] = own;
+        if (std::ranges::find(labels, own.label) == labels.end()) continue;
+        votes[1] = own;
+        votes[1]->shard = 1;
+        votes[1]->part = part_of_core("f");
+      }
+      now.clear();
+      core.votes_read(votes, now);
+    }
+    const bool commits = !now.empty() && std::holds_alternative<SwapHead>(now.back());
+    if (commits) core.swapped(true, now);
+    return commits;
+  };
+  CHECK(exports(1, "a") == ExportPlan::Kind::full);
+  CHECK(exports(2, "b") == ExportPlan::Kind::delta);
+  CHECK_FALSE(polls({2}));
+  CHECK(exports(3, "c") == ExportPlan::Kind::delta);  // its vote for 1 may have come meanwhile
+  CHECK_FALSE(polls({2}));
+  CHECK(exports(4, "d") == ExportPlan::Kind::full);
+  CHECK_FALSE(polls({2}));
+  CHECK(exports(5, "e") == ExportPlan::Kind::full);  // the other shard may have begun anew at this label
+  CHECK(polls({2, 5}));
+  CHECK(exports(6, "a") == ExportPlan::Kind::delta);
 }
 
 TEST_CASE("a part that is taken and not written yet: the next one is a delta to it, and each gets its own label") {

@@ -22,7 +22,17 @@ launch() {  # NAME LAUNCH_OPTION... -- TRAIN_OPTION...
 
 "${train[@]}" --out plain --workers 2 >plain.log
 launch whole -- --export_every 20 || { fail "whole: exit code $?"; tail -n 40 whole.log >&2; }
-launch timed -- --export_ms 100 || { fail "timed: exit code $?"; tail -n 40 timed.log >&2; }
+launch timed -- --export_ms 100 &
+timed=$!
+for _ in $(seq 1200); do  # a pause, in which the files come up with the steps
+  [[ $(cat timed.log 2>/dev/null) != *'worker0 | step 60/'* ]] && kill -0 $timed 2>/dev/null || break
+  sleep 0.02
+done
+slow=$(sed -nE 's/^launch \| worker1 is process ([0-9]+)$/\1/p' timed.log)
+kill -STOP $slow
+sleep 1.5
+kill -CONT $slow
+wait $timed || { fail "timed: exit code $?"; tail -n 40 timed.log >&2; }
 field() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json")).get(sys.argv[2]))' "$@"; }
 for name in whole timed; do
   [ "$(field $name parameters_sha256)" = "$(field plain parameters_sha256)" ] || fail "$name: other bits than without an export"
@@ -53,6 +63,7 @@ while not os.path.exists(out + ".stop"):
 json.dump({"seen": seen, "failures": failures}, open(out, "w"))
 EOP
 serve() {  # starts the server; $server is its process
+  : >serve.txt  # the server makes it later than this looks
   "$programs/click_serve" killed/log 127.0.0.1:0 >serve.txt 2>&1 &
   server=$!
   for _ in $(seq 200); do
@@ -75,7 +86,7 @@ for victim in ps1 server worker1 ps0 server worker0; do
   for _ in $(seq 400); do
     kill -0 $job 2>/dev/null || break
     now=$(sed -nE 's/.*worker0 \| step ([0-9]+).*/\1/p' killed.log 2>/dev/null | tail -n 1) || true
-    [ "${now:-0}" -lt $((${last:-0} + 5)) ] || break
+    [ "${now:-0}" -lt $((${last:-0} + 25)) ] || break
     sleep 0.05
   done
   if [ $victim = server ]; then kill -9 $server; wait $server 2>/dev/null || true; serve
@@ -193,6 +204,60 @@ print(f"{len(killed)} positions with kills, {compared} compared, {served} of {le
       f"{rows} rows compared with checkpoints, {len(timed)} positions by time, {sum(all(not p['on'] for p in m['parts']) for m in killed.values())} bases")
 assert compared > 0 and served > 0 and rows > 0
 EOP
+
+# --- a log in an object store: the same digests after a kill, and while the store is away ---
+
+export AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE AWS_SECRET_ACCESS_KEY=SECRETSECRET AWS_REGION=us-east-1
+export AWS_EC2_METADATA_DISABLED=true HOME=$work
+python3 "$tests/tools/support/fake_s3.py" >store 2>store.log &
+store=$!
+trap 'kill $store; rm -rf "$work"' EXIT
+until [ -s store ]; do sleep 0.05; done
+url=s3+$(cat store)/bucket/stored
+name=stored
+timeout -k 5 200 "$distrib" launch --ps 2 --workers 2 --restart -- "${train[@]}" --out stored --export "$url" \
+  --export_every 10 >stored.log 2>&1 &
+job=$!
+until_step() {  # STEP
+  for _ in $(seq 600); do
+    [ "$(sed -nE 's/.*worker0 \| step ([0-9]+).*/\1/p' stored.log 2>/dev/null | tail -n 1 || true)0" -lt "${1}0" ] || return 0
+    kill -0 $job 2>/dev/null || return 0
+    sleep 0.05
+  done
+}
+until_step 5
+if [ "$(grep -c 'link distrib::http' stored.log)" -eq 0 ]; then
+  kill -9 "$(sed -nE 's/^launch \| ps1 is process ([0-9]+)$/\1/p' stored.log | tail -n 1)"
+  until_step 20
+  kill -STOP $store
+  sleep 1
+  kill -CONT $store
+  "$programs/click_serve" "$url" 127.0.0.1:0 >serve.txt 2>&1 &
+  server=$!
+  wait $job || { fail "stored: exit code $?"; tail -n 40 stored.log >&2; }
+  [ "$(field stored parameters_sha256)" = "$(field plain parameters_sha256)" ] || fail 'stored: other bits than without an export'
+  "$distrib" export verify "$url" >verify.txt 2>&1 || { fail 'stored: the log is not right'; cat verify.txt >&2; }
+  "$distrib" export log --last 0 --json "$url" >stored.json
+  "$distrib" export log --last 0 --json whole/log >whole.json
+  python3 - <<'EOP' || fail 'the log in the store is not what the trainer had, or is not served'
+import json, re, time, urllib.request
+of = lambda name: {p["step"]: p["digests"] for p in map(json.loads, open(name))}
+stored, whole = of("stored.json"), of("whole.json")
+both = stored.keys() & whole.keys()
+assert 240 in both and all(stored[step] == whole[step] for step in both), (sorted(stored), sorted(whole))
+port = re.search(r"^serving .*:(\d+)$", open("serve.txt").read(), re.M).group(1)
+deadline, status = time.time() + 30, {"step": None}
+while status["step"] != 240:
+    assert time.time() < deadline, status
+    time.sleep(0.05)
+    status = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/status.json", timeout=10))
+assert {n: t["digest"] for n, t in status["tables"].items()} == stored[240], status
+EOP
+  kill $server
+  wait $server || true
+else
+  wait $job || true
+fi
 
 # --- jobs that cannot export say so ---
 

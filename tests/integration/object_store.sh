@@ -81,6 +81,74 @@ begin calm --ps 1 --workers 2 -- --steps $steps  # it is done already
 ends_with 0
 same_bits calm 'after the end'
 
+# --- one process ---
+
+# Starts the whole job in one process, which also writes its events and its summary into the store.
+alone() {  # NAME TRAIN_OPTION...
+  name=$1
+  "${train[@]}" --out "$url/$name/out" --checkpoints "$url/$name" --steps $steps "${@:2}" >>"$name.log" 2>&1 &
+  launch=$!
+}
+get() {  # KEY      an object of the store
+  python3 -c 'import sys, urllib.request
+ask = urllib.request.Request(f"{sys.argv[1]}/bucket/{sys.argv[2]}", headers={"Authorization": "x"})
+sys.stdout.buffer.write(urllib.request.urlopen(ask, timeout=10).read())' "$(cat store)" "$1"
+}
+same_bits_there() {  # NAME WHEN
+  mkdir -p "$1"
+  get "$1/out/summary.json" >"$1/summary.json" || fail "$1: no summary in the store"
+  same_bits "$@"
+}
+
+alone alone
+until_there model.ckpt-
+kill -USR1 $store  # it cannot end before it is killed
+kill -9 $launch 2>/dev/null || fail 'alone: it has ended'
+wait $launch 2>/dev/null || true
+kill -USR2 $store
+alone alone
+ends_with 0
+same_bits_there alone 'after kill -9'
+says 'continuing after step [1-9][0-9]* from s3'
+until_there 'out/events/events.out.tfevents.'
+[ ! -e s3+http: ] || fail 'alone: a directory with the name of a URL'
+
+# In turns: one process, parameter servers, one process with other shards.
+alone turns
+until_there model.ckpt-
+kill -TERM $launch 2>/dev/null || true
+wait $launch || true
+begin turns --ps 2 --workers 2 -- --steps $steps
+until_there 'cuts/[0-9]*/00001-of-00002'
+kill -TERM "$launch" 2>/dev/null || true
+wait "$launch" || true
+alone turns --shards 2 --parts 2
+ends_with 0
+same_bits_there turns 'in turns'
+
+# --- files and store ---
+
+"${train[@]}" --out up --steps 300 >up.log
+"$distrib" checkpoint copy up/checkpoint "$url/up" >copy.txt || fail "checkpoint copy into the store: $?"
+[ "$(cat copy.txt)" = "$url/up/model.ckpt-300" ] || fail "checkpoint copy: $(cat copy.txt)"
+begin up --ps 2 --workers 2 -- --steps $steps
+ends_with 0
+says 'going on from its cut of step 300'
+same_bits up 'from files'
+"$distrib" checkpoint copy "$url/up" down >copy.txt || fail "checkpoint copy out of the store: $?"
+[ "$(cat copy.txt)" = "down/model.ckpt-$steps" ] || fail "checkpoint copy: $(cat copy.txt)"
+"$distrib" checkpoint list --json down >list.txt || fail "checkpoint list down: $?"
+diff <(grep -v '"name":"distrib/' list.txt) <(grep -v '"name":"distrib/' expected.txt) >&2 || fail 'checkpoint list down'
+"$distrib" checkpoint copy --json "$url/up/model.ckpt-$steps" "$url/tf" >copy.txt || fail "checkpoint copy in the store: $?"
+mkdir tf
+for file in index data-00000-of-00002 data-00001-of-00002; do
+  get "tf/model.ckpt-$steps.$file" >"tf/model.ckpt-$steps.$file" || fail "no tf/model.ckpt-$steps.$file"
+done
+"$distrib" checkpoint check "tf/model.ckpt-$steps" >check.txt || fail "checkpoint check of TensorFlow's names: $?"
+status=0
+"$distrib" checkpoint copy up down 2>/dev/null || status=$?
+[ $status -eq 64 ] || fail "checkpoint copy of files to files: $status"
+
 # --- kill -9, a store that is away ---
 
 begin kills --ps 2 --workers 2 --restart -- --steps $steps

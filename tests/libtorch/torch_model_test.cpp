@@ -530,7 +530,8 @@ TEST_CASE("TorchModel: an error names step, worker and tensor", "[libtorch]") {
   const auto shapes = failure_of_training(trainer_of(
       AnyLoss{[](auto& net, auto& batch) { return net.forward(torch_tensor(batch.column(&Point::x)).t()).sum(); }},
       data.file));
-  CHECK_THAT(shapes, ContainsSubstring("step 1 of worker 0 (batch 0): mat1 and mat2 shapes cannot be multiplied"));
+  CHECK_THAT(shapes, ContainsSubstring("step 1 of worker 0 (batch 0): "));
+  CHECK_THAT(shapes, ContainsSubstring("mat1 and mat2 shapes cannot be multiplied"));
   CHECK_THAT(shapes, !ContainsSubstring("frame #"));
   const auto infinite =
       failure_of_training(trainer_of(AnyLoss{[](auto& net, auto& batch) {

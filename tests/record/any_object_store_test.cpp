@@ -32,6 +32,8 @@ TEST_CASE("AnyObjectStore: passes everything on to its store, which copies share
   REQUIRE(uploads.size() == 1);
   store.abort(uploads.front(), error);
   CHECK(bucket->uploads.empty());
+  store.copy("run/a", "run/c", error);
+  CHECK(as_text(store.get("run/c", 100, error)) == "letters");
   store.remove("run/a", error);
   CHECK_FALSE(error);
   CHECK(store.get("run/a", 100, error).empty());

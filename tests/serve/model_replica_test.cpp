@@ -3,12 +3,14 @@
 
 #include "support/catch.hpp"
 #include "support/exported_job.hpp"
+#include "support/map_objects.hpp"
 #include "support/temp_directory.hpp"
 
 #include <array>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -108,6 +110,36 @@ TEST_CASE("a replica serves what was exported: rows, initial rows of all other k
   CHECK(ec == distrib::export_errc::unknown_name);
   CHECK(second.variable("nothing", ec) == nullptr);
   CHECK_THROWS_AS(second.variable("nothing"), std::system_error);
+}
+
+TEST_CASE("a replica serves from an object store, and goes on when the store was away") {
+  const auto bucket = std::make_shared<support::MapObjects>();
+  const auto stores = support::map_stores(bucket);
+  support::ExportedJob job{"map://bucket/run/log", 2, 1, stores};
+  job.rows = {{1, {0.5F, -1, 2, 0}}, {2, {0.001F, 0, 0, 0}}};
+  job.export_at(10);
+  ModelReplica replica{{"map://bucket/run/log", stores}};
+  CHECK(replica.poll());
+  CHECK(row_in(replica.view(), 1) == ReplicaTestRow{0.5F, -1, 2, 0});
+  CHECK(replica.status().tables.at(0).digest == job.digest());
+  job.rows.erase(1);
+  job.export_at(20);
+  bucket->fail = [](const std::string&) { return support::MapObjects::away(); };
+  CHECK_FALSE(replica.poll());
+  CHECK(replica.status().last_error.code == distrib::failure::unavailable);
+  CHECK(replica.view().position() == 1);
+  bucket->fail = nullptr;
+  CHECK(replica.poll());
+  CHECK_FALSE(replica.status().last_error);
+  CHECK(replica.view().position() == 2);
+  CHECK(row_in(replica.view(), 1) == support::ExportedJob::initial(1));
+  const std::size_t asked = bucket->requests.size();
+  CHECK_FALSE(replica.poll());
+  CHECK(bucket->requests.size() == asked + 1);  // nothing is new
+
+  ModelReplica without{{"map://bucket/run/log"}};
+  CHECK_FALSE(without.poll());
+  CHECK(without.status().last_error.code == distrib::export_errc::no_object_store);
 }
 
 TEST_CASE("a view that is kept delays the version after the next one") {

@@ -3,7 +3,10 @@
 
 #include <distrib/core/variables.hpp>
 #include <distrib/optimizer/adam.hpp>
+#include <distrib/optimizer/adamw.hpp>
 #include <distrib/optimizer/momentum.hpp>
+#include <distrib/optimizer/updater.hpp>
+#include <distrib/ps/job/error.hpp>
 
 #include "sim/trainers.hpp"
 #include "support/catch.hpp"
@@ -12,13 +15,16 @@
 #include "train/line_job.hpp"
 #include "train/runtime_models.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 using namespace distrib;
 using trainers::check_seeds;
@@ -174,6 +180,64 @@ TEST_CASE("A trainer that is started again with another learning rate ends with 
   if (told.count) return;
   CHECK(deaths > 0);
   CHECK(locally.size() > 5);  // the change came after many different steps
+}
+
+TEST_CASE("A trainer with local steps ends with the bits of local mode, for any faults", "[sim][trainers]") {
+  const support::TempDirectory folder;
+  const auto builder =
+      line_job::builder(line_model::write(folder.path()), {.workers = 3, .shards = 2, .parts = 2, .steps = 60})
+          .with_updater(Momentum{.learning_rate = 0.7F, .momentum = 0.9F, .use_nesterov = true})
+          .with_local_steps(4, AdamW{.learning_rate = 0.02F});
+  check_seeds("local steps", builder, folder.path().string(), local_sha256(builder), 45);
+}
+
+namespace {
+
+/// A planted mistake: momentum whose slot is not made anew in each round. The state lives as long as the memory of the
+/// worker's own values: until its process ends.
+struct KeptMomentum : Momentum {
+  static constexpr std::string_view name = "kept_momentum";
+  static auto parse(std::string_view text) -> std::optional<KeptMomentum> {
+    const auto plain = Momentum::parse(text);
+    if (!plain) return std::nullopt;
+    KeptMomentum kept;
+    static_cast<Momentum&>(kept) = *plain;
+    return kept;
+  }
+  void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
+             std::span<const std::span<float>> slots) const {
+    static std::map<const float*, std::vector<float>> kept;
+    std::vector<float>& mine = kept[to.data()];
+    if (mine.size() != to.size()) mine.assign(to.size(), 0.0F);
+    std::ranges::copy(mine, slots[0].begin());
+    Momentum::apply(step, gradient, from, to, slots);
+    mine.assign(slots[0].begin(), slots[0].end());
+  }
+  auto operator==(const KeptMomentum&) const -> bool = default;
+};
+
+}  // namespace
+
+TEST_CASE("Local steps whose state is kept from round to round are found in a simulated cluster", "[sim]") {
+  const support::TempDirectory folder;
+  const auto builder =
+      line_job::builder(line_model::write(folder.path()), {.workers = 3, .shards = 1, .parts = 1, .steps = 60});
+  unsigned not_repeatable = 0;
+  const auto found = [&](const auto& with) {
+    unsigned wrong = 0;
+    const std::string expected = local_sha256(with);
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const sim::Outcome outcome = sim::run(with, {.seed = seed});
+      if (outcome.wrong.find(make_error_code(ps_errc::not_repeatable).message()) != std::string::npos) ++not_repeatable;
+      if (!outcome.wrong.empty() || outcome.parameters_sha256 != expected) ++wrong;
+    }
+    return wrong;
+  };
+  KeptMomentum kept;
+  kept.learning_rate = 0.05F;
+  CHECK(found(builder.with_local_steps(4, Momentum{.learning_rate = 0.05F})) == 0);
+  CHECK(found(builder.with_local_steps(4, kept)) > 10);
+  CHECK(not_repeatable > 5);
 }
 
 TEST_CASE("A model that is not a function of its arguments is detected in a simulated cluster", "[sim]") {

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Disturbs jobs of real processes, 2 parameter servers and 3 workers. They must end as if undisturbed.
 
-usage: kills.py BUILD [TEST...] [--seed N] [--count N] [--seconds N] [--case TEXT] [-- TRAIN_OPTION...]
+usage: kills.py BUILD [TEST...] [--seed N] [--count N] [--seconds N] [--case TEXT] [--kills N] [--store PROGRAM]
+                [-- TRAIN_OPTION...]
 
 TEST is one of these; by default all of them run. A killed process is restarted at once; nothing else is done for the
 job.
@@ -22,6 +23,9 @@ job.
   replicas    --count jobs (3) with two replicas of each shard, in which one parameter server, then the other one, is
               killed, loses its disk, and stays away for 1.5 s: measures how long a worker finishes no step
   gaps        --count jobs (3) in which parameter servers are killed: measures how long a worker finishes no step
+  store       --count jobs (1) whose cuts, checkpoints and events are in an object store, and nothing is shared: each
+              process is killed --kills times (20), and meanwhile the store is away for 10 s. The store is a bucket in
+              memory, or --store: the program versitygw, which is killed and started again
   endurance   --seconds (60) with a kill every 5 s: processes that are not killed must not grow
 
 The output lines start with the options that repeat them; for a seed add --count 1. TRAIN_OPTIONs go to the disturbed
@@ -61,6 +65,10 @@ CALLS = ("sendto sendmsg write writev pwrite64 pwritev fsync fdatasync rename re
 VICTIMS = {"ps0": ["", "ps1", "worker0", "worker1"], "worker0": ["", "ps0", "worker1"],
            "worker1": ["", "ps0", "worker0", "worker2"]}
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "TF_CONFIG"} | {"OPENBLAS_NUM_THREADS": "1"}
+
+
+STORE_USER = {"AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE", "AWS_SECRET_ACCESS_KEY": "SECRETSECRET",
+              "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"}
 
 
 class Failure(Exception):
@@ -104,6 +112,7 @@ class Job:
     def __init__(self, setting, program, steps, *options, limit=LIMIT, directory=None, servers=PS):
         self.setting, self.program, self.steps = setting, program, steps
         self.began, self.limit, self.deaths, self.accomplice = time.monotonic(), limit, 0, ""
+        self.again = ()  # codes after which a task is started again, as a launcher does
         self.away, self.back = 0, {}  # seconds until a killed task is restarted; when each killed task is due
         self.directory = directory or setting.directory()
         names = [*servers, *WORKERS]
@@ -139,6 +148,8 @@ class Job:
                     self.send(signal.SIGKILL, [self.accomplice])
                     self.accomplice = ""
                 self.back[name] = time.monotonic() + self.away
+            elif code in self.again:
+                self.back[name] = time.monotonic() + 0.1
             elif code not in (None, *fine):
                 raise Failure(f"{name} ended with code {code}")
         running = [name for name, task in self.tasks.items() if task.runs() or name in self.back]
@@ -201,6 +212,55 @@ class Job:
         lines = sorted((at - self.began, name, text) for name, task in self.tasks.items() for at, text in task.lines)
         for at, name, text in lines[:40] + lines[40:][-40:]:
             print(f"    {at:7.3f}  {name} | {text}")
+
+
+class Store:
+    """An object store with the bucket "bucket": versitygw, or one in memory."""
+
+    def __init__(self, setting, program):
+        self.program, self.root = program, pathlib.Path(tempfile.mkdtemp(dir=setting.work))
+        (self.root / "bucket").mkdir()
+        if program:
+            self.address = f"http://127.0.0.1:{free_ports(1)[0]}"
+            self.start()
+            return
+        fake = pathlib.Path(__file__).resolve().parent.parent / "tools/support/fake_s3.py"
+        self.process = subprocess.Popen([sys.executable, fake], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.address = self.process.stdout.readline().strip()
+
+    def start(self):
+        port = self.address.rpartition(":")[2]
+        self.process = subprocess.Popen(
+            [self.program, "--port", f"127.0.0.1:{port}", "--quiet", "posix", self.root], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=ENVIRONMENT | {"ROOT_ACCESS_KEY": STORE_USER["AWS_ACCESS_KEY_ID"],
+                               "ROOT_SECRET_KEY": STORE_USER["AWS_SECRET_ACCESS_KEY"]})
+        until = time.monotonic() + 30
+        while True:
+            try:
+                return socket.create_connection(("127.0.0.1", int(port)), timeout=1).close()
+            except OSError:
+                if time.monotonic() > until or self.process.poll() is not None:
+                    raise Failure("the object store does not start") from None
+                time.sleep(0.05)
+
+    def url(self):
+        return f"s3+{self.address}/bucket"
+
+    def away(self):
+        self.process.send_signal(signal.SIGKILL if self.program else signal.SIGUSR1)
+        if self.program:
+            self.process.wait()
+
+    def back(self):
+        if self.program:
+            self.start()
+        else:
+            self.process.send_signal(signal.SIGUSR2)
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
 
 
 class Setting:
@@ -550,8 +610,41 @@ def endurance(setting, seed, seconds=60, **_):
                 raise Failure(f"{name} grew")
 
 
+def store(setting, seed, count=1, kills=20, store=None, **_):
+    ENVIRONMENT.update(STORE_USER)
+    for dice in setting.drawn("store", count, seed):
+        bucket = Store(setting, store)
+        try:
+            steps = 500 + 100 * kills
+            job = Job(setting, DENSE, steps, "--save_every=50", f"--checkpoints={bucket.url()}/run",
+                      limit=LIMIT + 20 * kills).start()
+            job.again = (1,)  # the claim of a killed process may be written late
+            left, gone, back = dict.fromkeys(NAMES, kills), 0, None
+            while any(left.values()):
+                if not job.during(dice.uniform(0.02, 0.3), WORKERS):
+                    raise Failure(f"the job ended before all kills: {left}")
+                for name in job.send(signal.SIGKILL, [dice.choice([name for name in NAMES if left[name]])]):
+                    left[name] -= 1
+                if not gone and sum(left.values()) < kills * len(NAMES) / 2:
+                    bucket.away()
+                    gone, back = time.monotonic(), time.monotonic() + 10
+                if back and time.monotonic() > back:
+                    bucket.back()
+                    back = None
+            if back:
+                job.during(max(0, back - time.monotonic()))
+                bucket.back()
+            took = job.check()
+            if not job.summary["checkpoint"].startswith(bucket.url()) or (job.directory / "checkpoint").exists():
+                raise Failure(f"the checkpoint is {job.summary['checkpoint']}")
+            setting.say(f"{took:5.1f} s  {job.deaths} kills, {kills} of each of {len(NAMES)}; the store was away for 10 s")
+            job.end()
+        finally:
+            bucket.end()
+
+
 TESTS = {test.__name__: test for test in (pauses, kills, partitions, boundaries, counts, staleness, orders, resharding,
-                                         gaps, replicas, endurance)}
+                                         gaps, replicas, store, endurance)}
 
 
 def main():
@@ -560,7 +653,8 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("tests", nargs="*")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
-    for name, kind in ("--count", int), ("--seconds", int), ("--case", str):
+    for name, kind in (("--count", int), ("--seconds", int), ("--case", str), ("--kills", int),
+                       ("--store", pathlib.Path)):
         parser.add_argument(name, type=kind, default=argparse.SUPPRESS)
     given = vars(parser.parse_args(sys.argv[1:cut]))
     build, tests = given.pop("build").resolve(), given.pop("tests") or list(TESTS)

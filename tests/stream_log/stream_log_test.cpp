@@ -186,3 +186,44 @@ TEST_CASE("a stream log that contradicts itself is refused") {
     writer.varint(10, 1);
   });
 }
+
+TEST_CASE("a log forgets sources that are gone, if none of its items names them") {
+  distrib::StreamLog log{2, {0}};
+  log.append(distrib::StreamRange{"a", 0, 2, {}, {1, 1}});
+  log.append(distrib::StreamRange{"b", 0, 2, {}, {1, 1}});
+  log.append(distrib::StreamRange{"c", 0, 2, {}, {1, 1}});
+  const auto all = [](const std::string&) { return true; };
+  log.forget_sources(all);
+  CHECK(log.sources() == 3);
+  log.let_go(2);
+  log.forget_sources([](const std::string& source) { return source != "b"; });
+  CHECK(log.end_of("a") == nullptr);
+  CHECK(log.end_of("b") != nullptr);
+  std::error_code code;
+  const auto read = distrib::StreamLog::parse(log.to_bytes(), code);
+  REQUIRE(read);
+  CHECK(*read == log);
+  log.forget_sources(all);
+  CHECK(log.sources() == 1);
+}
+
+TEST_CASE("a proposal that does not continue the log is not appended") {
+  distrib::StreamLog log{2, {0}};
+  const distrib::StreamProposal first = distrib::ProposedRange{{"a", 0, 3, {}, {1, 1}}, false};
+  const distrib::StreamProposal more = distrib::ProposedRange{{"a", 3, 4, {1, 1}, {2, 2}}, true};
+  const distrib::StreamProposal other = distrib::ProposedRange{{"a", 3, 4, {1, 2}, {2, 2}}, true};
+  CHECK(may_append(log, first));
+  CHECK_FALSE(may_append(log, more));
+  append_proposal(log, first);
+  CHECK_FALSE(may_append(log, first));
+  CHECK_FALSE(may_append(log, other));
+  CHECK(may_append(log, more));
+  log.raise_horizon(5);
+  CHECK_FALSE(may_append(log, distrib::StreamRanks{5, {0, 1}}));
+  CHECK(may_append(log, distrib::StreamRanks{6, {0, 1}}));
+  CHECK_FALSE(may_append(log, distrib::ProposedEnd{2}));
+  CHECK(may_append(log, distrib::ProposedEnd{3}));
+  append_proposal(log, distrib::ProposedEnd{3});
+  CHECK(log.is_closed());
+  CHECK_FALSE(may_append(log, more));
+}

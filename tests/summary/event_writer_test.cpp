@@ -152,3 +152,25 @@ TEST_CASE("EventWriter: reports a directory that cannot be written", "[summary][
   CHECK(ec == std::errc::not_a_directory);
   CHECK_THROWS_WITH(EventWriter{directory / "file/below"}, ContainsSubstring("file/below"));
 }
+
+TEST_CASE("EventWriter: a file in memory has the bytes of one on disk", "[summary][event_writer]") {
+  const support::TempDirectory directory;
+  EventWriter on_disk{directory / "a"};
+  EventWriter in_memory = EventWriter::in_memory((directory / "b").string());
+  for (EventWriter* writer : {&on_disk, &in_memory}) {
+    writer->scalar("loss", 1, 0.5F, 100.0);
+    writer->session_log(distrib::SessionStatus::start, 2);
+    writer->scalar("loss", 2, 0.25F, 101.0);
+    writer->flush();
+    writer->close();
+    CHECK_FALSE(writer->error());
+  }
+  CHECK(on_disk.bytes().empty());
+  CHECK_FALSE(std::filesystem::exists(directory / "b"));
+  CHECK(std::filesystem::path{in_memory.path()}.filename().string().starts_with("events.out.tfevents."));
+  std::filesystem::create_directory(directory / "b");
+  std::ofstream{in_memory.path(), std::ios::binary}.write(reinterpret_cast<const char*>(in_memory.bytes().data()),
+                                                          static_cast<std::streamsize>(in_memory.bytes().size()));
+  CHECK(distrib::read_scalars(in_memory.path()) == distrib::read_scalars(on_disk.path()));
+  CHECK(EventWriter::in_memory("b").path() != EventWriter::in_memory("b").path());
+}

@@ -3,8 +3,8 @@
 
 #include "support/catch.hpp"
 
-#include <distrib/export_log/directory_log.hpp>
 #include <distrib/export_log/export_core.hpp>
+#include <distrib/export_log/export_log.hpp>
 #include <distrib/export_log/log_part.hpp>
 #include <distrib/sharding/virtual_shard.hpp>
 
@@ -23,13 +23,14 @@
 namespace support {
 
 /// A job of some shards that exports one table "t" of any keys, with rows of 4 floats, and a dense variable "bias" of two
-/// numbers for each shard, into a directory. Shard i has an equal range of virtual shards. Every function must succeed.
+/// numbers for each shard, into a directory or a store. Shard i has an equal range of virtual shards. Every function must succeed.
 class ExportedJob {
  public:
   using Row = std::array<float, 4>;
 
-  explicit ExportedJob(const std::string& directory, std::uint32_t shards = 1, std::uint64_t lineage = 1)
-      : log_{directory}, shards_(shards) {
+  explicit ExportedJob(const std::string& log, std::uint32_t shards = 1, std::uint64_t lineage = 1,
+                       distrib::OpenObjectStore open = {})
+      : log_{log, std::move(open)}, shards_(shards) {
     for (std::uint32_t i = 0; i < shards; ++i) {
       distrib::ExportRules rules;
       rules.shard = i;
@@ -57,7 +58,7 @@ class ExportedJob {
     }
   }
 
-  [[nodiscard]] auto log() -> distrib::DirectoryLog& { return log_; }
+  [[nodiscard]] auto log() -> distrib::ExportLog& { return log_; }
   [[nodiscard]] auto digest() const -> distrib::RowDigest {
     distrib::RowDigest sum;
     for (const auto& [key, row] : rows) sum += distrib::row_digest(key, std::as_bytes(std::span{row}));
@@ -180,7 +181,7 @@ class ExportedJob {
     }
   }
 
-  distrib::DirectoryLog log_;
+  distrib::ExportLog log_;
   std::vector<Shard> shards_;
 };
 

@@ -5,6 +5,7 @@
 #include <distrib/core/crc32c.hpp>
 #include <distrib/core/hmac.hpp>
 #include <distrib/core/md5.hpp>
+#include <distrib/remote/http_url.hpp>
 #include <distrib/remote/s3/s3_options.hpp>
 
 #include "support/http_server.hpp"
@@ -259,12 +260,20 @@ class FakeS3 {
     return distrib::detail::base64(distrib::as_bytes(big));
   }
 
+  // A parameter of a query as it is signed, however the client has encoded it.
+  static auto canonical(std::string parameter) -> std::string {
+    std::ranges::replace(parameter, '+', ' ');
+    const std::size_t end = std::min(parameter.find('='), parameter.size());
+    const std::string value = parameter.substr(std::min(end + 1, parameter.size()));
+    return distrib::percent_encode(unescape(parameter.substr(0, end))) + "=" + distrib::percent_encode(unescape(value));
+  }
+
   auto signature(const HttpAsked& asked, const std::vector<std::string>& scope, const std::string& time,
                  const std::string& names) const -> std::string {
     const std::size_t query = asked.target.find('?');
     std::vector<std::string> parameters;
     std::istringstream list{query == std::string::npos ? "" : asked.target.substr(query + 1)};
-    for (std::string parameter; std::getline(list, parameter, '&');) parameters.push_back(parameter);
+    for (std::string parameter; std::getline(list, parameter, '&');) parameters.push_back(canonical(parameter));
     std::sort(parameters.begin(), parameters.end());
     std::string text = asked.method + "\n" + asked.path() + "\n";
     for (std::size_t i = 0; i < parameters.size(); ++i) text += (i == 0 ? "" : "&") + parameters[i];

@@ -25,12 +25,23 @@ namespace support {
 struct MapObjects {
   std::mutex mutex;
   std::map<std::string, std::vector<std::byte>> objects;
+  std::map<std::string, std::uint64_t> versions;  ///< Of objects that were written by clients.
+  bool honours_conditions = true;
   std::vector<distrib::ObjectUpload> uploads;
   std::vector<std::string> requests;  ///< "put run/claims/...": all so far.
   std::function<std::error_code(const std::string& request)> fail;  ///< The failure of a request; may be empty.
 
   /// The answer of a store that is away.
   static auto away() -> std::error_code { return std::error_code{1, category()}; }
+  /// The answer to a write whose condition does not hold.
+  static auto mismatch() -> std::error_code { return std::error_code{2, category()}; }
+
+  /// Writes without a request: another client does. Returns the version. The caller has the lock.
+  auto write(const std::string& key, distrib::ByteView bytes) -> std::string {
+    objects[key].assign(bytes.begin(), bytes.end());
+    versions[key] = ++writes_;
+    return std::to_string(writes_);
+  }
 
   [[nodiscard]] auto count(const std::string& prefix) -> std::size_t {
     const std::lock_guard lock{mutex};
@@ -45,10 +56,15 @@ struct MapObjects {
 
  private:
   static auto category() -> const std::error_category& {
-    static constexpr distrib::detail::ErrorText texts[] = {{1, distrib::failure::unavailable, "the store is away"}};
+    static constexpr distrib::detail::ErrorText texts[] = {
+        {1, distrib::failure::unavailable, "the store is away"},
+        {2, distrib::failure::mismatch, "the condition does not hold"},
+    };
     static const distrib::detail::TableCategory made{"tests.store", texts};
     return made;
   }
+
+  std::uint64_t writes_ = 0;
 };
 
 /// A client of a `MapObjects`: an `ObjectStore`.
@@ -82,17 +98,19 @@ class MapClient {
     });
   }
   auto put(const std::string& key, distrib::ByteView bytes, distrib::Error& error) -> std::string {
-    return ask("put", key, error, [&] {
-      bucket_->objects[key].assign(bytes.begin(), bytes.end());
-      return std::string{"1"};
-    });
+    return ask("put", key, error, [&] { return bucket_->write(key, bytes); });
   }
   auto put_if_absent(const std::string& key, distrib::ByteView bytes, distrib::Error& error) -> std::string {
-    return put(key, bytes, error);
+    return ask("put", key, error, [&] {
+      return bucket_->objects.contains(key) ? refused(key, error, bytes) : bucket_->write(key, bytes);
+    });
   }
-  auto replace_if_version(const std::string& key, distrib::ByteView bytes, const std::string&, distrib::Error& error)
-      -> std::string {
-    return put(key, bytes, error);
+  auto replace_if_version(const std::string& key, distrib::ByteView bytes, const std::string& version,
+                          distrib::Error& error) -> std::string {
+    return ask("put", key, error, [&] {
+      if (!find(key, error)) return std::string{};
+      return info_of(key).version != version ? refused(key, error, bytes) : bucket_->write(key, bytes);
+    });
   }
   void copy(const std::string& from, const std::string& to, distrib::Error& error) {
     ask("copy", from, error, [&] {
@@ -135,7 +153,13 @@ class MapClient {
     return false;
   }
   auto info_of(const std::string& key) -> distrib::ObjectInfo {
-    return {.key = key, .bytes = bucket_->objects[key].size(), .version = "1"};
+    return {.key = key, .bytes = bucket_->objects[key].size(), .version = std::to_string(bucket_->versions[key])};
+  }
+  // A write whose condition does not hold.
+  auto refused(const std::string& key, distrib::Error& error, distrib::ByteView bytes) -> std::string {
+    if (!bucket_->honours_conditions) return bucket_->write(key, bytes);
+    error = {MapObjects::mismatch(), key};
+    return {};
   }
 
   std::shared_ptr<MapObjects> bucket_;

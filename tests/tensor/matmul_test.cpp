@@ -7,7 +7,11 @@
 
 #include "support/catch.hpp"
 
+#if __has_include(<xtensor/views/xview.hpp>)
+#include <xtensor/views/xview.hpp>
+#else
 #include <xtensor/xview.hpp>
+#endif
 
 #include <bit>
 #include <cmath>

@@ -44,13 +44,20 @@ SETS = {
         "egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}],
         "tolerations": [{"key": "gpu", "operator": "Exists"}]},
     "issued": LEAST | {"name": "mnist", "namespace_name": "research", "tls_issuer": "cluster-ca"},
+    "store": LEAST | {"train_dir": "s3://bucket/run", "host_volume": "/mnt/train", "tensorboard": True,
+                      "service_account": "trainer", "environment_secret_name": "keys",
+                      "environment": {"AWS_REGION": "us-east-1"}},
     "nasty": LEAST | {"ps_replicas": 1, "worker_replicas": 1, "tensorboard": True, "command": ["/train", *NASTY],
                       "environment": {f"N{i}": text for i, text in enumerate(NASTY)}},
 }
 # More sets of values for some templates.
 MORE = {"kubernetes/statefulset.yaml.jinja": [{"kubernetes_minor": 20}, {"ps_kind": "Job"}, {"train_claim": "old"},
                                               {"network_policy": False},
-                                              {"cluster_domain": "k8s.example"}]}
+                                              {"cluster_domain": "k8s.example"}],
+        **{f"kubernetes/{template}.yaml.jinja": [{"gang": True}, {"gang": True, "volcano_queue": "team"},
+                                                 {"scheduler_name": "other"}]
+           for template in ("jobset", "trainjob", "tfjob")}}
+MORE["kubernetes/statefulset.yaml.jinja"] += [{"gang": True}, {"gang": True, "kubernetes_minor": 20}]
 
 
 def templates():
@@ -245,7 +252,7 @@ def check_template(distrib, template, scratch):
     is_script = not re.search(r"\.(ya?ml|json)\.jinja$", name)
     for which, values in [*SETS.items(), *((str(more), SETS["much"] | more) for more in MORE.get(name, []))]:
         if is_script:  # it is run, and may write there
-            values = values | {"train_dir": f"{scratch}/out"}
+            values = values | ({"logs_dir": f"{scratch}/logs"} if which == "store" else {"train_dir": f"{scratch}/out"})
         done = run(distrib, template, values, "--check")
         assert done.returncode == 0, f"with {which} values: {done.stderr}"
         assert ": valid (" in done.stderr, done.stderr
@@ -256,6 +263,12 @@ def check_template(distrib, template, scratch):
             if "kind" in documents[0]:
                 restricted(documents)
         certificates_given(name, started_by(done.stdout) if is_script else done.stdout, documents, values)
+        if which == "store":
+            told = strings_of(done.stdout, documents)
+            assert any(text.endswith("=s3://bucket/run") for text in told), "the program is not told the URL"
+            mounted = re.findall(r'(?:target|mountPath|containerPath)"?: "?s3:.*|/mnt/train.*|claimName: "train-train".*',
+                                 done.stdout)
+            assert not mounted, f"the URL is mounted: {mounted}"
         if which == "nasty":
             lost = set(NASTY) - strings_of(done.stdout, documents)
             assert not lost, f"strings are lost: {lost}"
@@ -276,6 +289,7 @@ STACK = """services:
         environment: {DISTRIB_PS_HOSTS: "ps0:1", DISTRIB_WORKER_HOSTS: "worker1:1"}}
   worker: {image: a, hostname: "worker{{.Task.Slot}}", deploy: {endpoint_mode: dnsrr, replicas: 1}}
 """
+GANG = "kubernetes/jobset.yaml.jinja with a gang"
 PLANTED = {
     "kubernetes/statefulset.yaml.jinja": [
         ('podManagementPolicy:', 'podManagementPolice:', "unknown key 'podManagementPolice'"),
@@ -317,9 +331,29 @@ PLANTED = {
         ('kind: JobSet\nmetadata:\n  name: "train"', 'kind: JobSet\nmetadata:\n  name: "7train"', "with a letter"),
         ('kind: JobSet\nmetadata:\n  name: "train"', 'kind: JobSet\nmetadata:\n  name: "a.b"', "must be a DNS label"),
     ],
+    "kubernetes/trainjob.yaml.jinja": [
+        ('train-node-0-1.train.', 'train-worker-0-1.train.', "no task of this file has that name"),
+        ('kind: TrainingRuntime, name: "train"', 'kind: TrainingRuntime, name: "trian"', "no TrainingRuntime 'trian'"),
+        ('numNodes: 3', 'numNodes: 4', "numNodes is 4, but the job 'node' has 3 pods"),
+        ('numNodes: 3', 'nodes: 3', "unknown key 'nodes'"),
+        ('trainjob-ancestor-step: trainer', 'trainjob-ancestor-stp: trainer', "exactly one replicated job"),
+        ('- name: node\n                  image', '- name: worker\n                  image',
+         "a container 'node'"),
+        ('operator: All', 'operator: Every', "must be one of All, Any"),
+        ('minAvailable: 2', 'maxUnavailable: 0', "supports only minAvailable"),
+        ('kind: TrainJob\nmetadata:\n  name: "train"', 'kind: TrainJob\nmetadata:\n  name: "7train"', "with a letter"),
+    ],
     "kubernetes/tfjob.yaml.jinja": [
         ('restartPolicy: ExitCode', 'restartPolicy: Sometimes', "must be one of Always, ExitCode"),
         ('cleanPodPolicy', 'cleanPodsPolicy', "unknown key 'cleanPodsPolicy'"),
+    ],
+    GANG: [
+        ('minMember: 5', 'minMember: 6', "minMember is 6, but only 5 pods"),
+        ('minMember: 5', 'minMembers: 5', "unknown key 'minMembers'"),
+        ('scheduling.k8s.io/group-name: "train"', 'scheduling.k8s.io/group-name: "other"', "which is not in this file"),
+        ('schedulerName: "volcano"', 'hostNetwork: false', "have no schedulerName"),
+        ('  - name: worker\n    replicas: 1\n', '  - name: worker\n    replicas: 1\n'
+         '    dependsOn: [{name: ps, status: Ready}]\n', "start only together"),
     ],
     "marathon/group.json.jinja": [
         ('"networks": [{"mode": "host"}]', '"networks": [{"mode": "HOST"}]', "'HOST' is not one of"),
@@ -349,8 +383,8 @@ PLANTED = {
 
 def self_test():
     for name, faults in PLANTED.items():
-        template = ROOT / "examples" / name if name != STACK else pathlib.Path("stack.yaml.jinja")
-        text = STACK if name == STACK else plain(template, LEAST)
+        template = pathlib.Path("stack.yaml.jinja") if name == STACK else ROOT / "examples" / name.split(" ")[0]
+        text = STACK if name == STACK else plain(template, LEAST | ({"gang": True} if name == GANG else {}))
         found, _ = render_check.check(template, text)
         assert not found, f"{name}: {found}"
         missed = []
@@ -374,6 +408,7 @@ LONGEST = [
     ("kubernetes/jobset.yaml.jinja", {}, 46, "-worker-0-2" + SUFFIX),
     ("kubernetes/jobset.yaml.jinja", {"worker_replicas": 1, "ps_replicas": 12}, 46, "-worker-0-0" + SUFFIX),
     ("kubernetes/jobset.yaml.jinja", {"worker_replicas": 101}, 44, "-worker-0-100" + SUFFIX),
+    ("kubernetes/trainjob.yaml.jinja", {}, 48, "-node-0-2" + SUFFIX),
     ("kubernetes/tfjob.yaml.jinja", {}, 54, "-worker-2"),
     ("kubernetes/tfjob.yaml.jinja", {"worker_replicas": 11}, 53, "-worker-10"),
     ("marathon/group.json.jinja", {}, 54, "worker-0-"),

@@ -326,6 +326,109 @@ TEST_CASE("with_gradient_accumulation: fewer and larger steps of the same data",
     CHECK_THROWS_WITH(run(builder.with_gradient_accumulation(bad)), ContainsSubstring("from 1 to 4096"));
 }
 
+namespace {
+
+/// Notes which local steps it is asked about, and uses an input for each.
+struct StepNotingModel : LineModel {
+  std::vector<distrib::Step>* seen;
+
+  auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,
+                 distrib::Gradients<Variables>& gradients, distrib::StepContext context) const -> float {
+    seen->push_back(context.step);
+    CHECK(context.feed("step")[0] == static_cast<float>(context.step));
+    return LineModel::gradients(batch, values, gradients, context);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("with_local_steps: as many batches, fewer steps of the job", "[train]") {
+  const support::TempDirectory directory;
+  const auto data = line_model::write(directory.path(), 300);
+  const auto base = distrib::train(LineModel{}).with_data(data.repeat(1).batch(10));
+  const auto builder = base.with_updater(distrib::Sgd{.learning_rate = 1.0F});
+  std::uint64_t examples = 0;
+  const auto run = [&](const auto& with) {
+    auto trainer = with.with_hooks(CountExamples{&examples}).build();
+    const int code = trainer.run();  // not inside CHECK, which would catch an exception
+    CHECK(code == 0);
+    return trainer.result();
+  };
+  const distrib::Sgd inner{.learning_rate = 0.1F};
+  const auto four = run(builder.with_local_steps(4, inner));
+  CHECK(four.steps == 7);  // 30 batches are 7 rounds of 4
+  CHECK(examples == 280);
+  CHECK(run(builder.with_local_steps(4, inner).with_hooks(distrib::StopAtStep{12})).steps == 3);
+  CHECK(examples == 120);
+  CHECK(run(builder.with_local_steps(4, inner).with_hooks(distrib::StopAtStep{.num_steps = 8})).steps == 2);
+  CHECK(run(builder.with_local_steps(2, inner).with_gradient_accumulation(3)).steps == 5);
+  CHECK(examples == 300);
+  CHECK(run(builder.with_local_steps(5, inner).with_local_mode({.workers = 3})).steps == 2);
+
+  // One worker whose whole change counts does what a plain job does, up to rounding.
+  const auto measured = [&](const auto& with) {
+    auto trainer = with.with_hooks(distrib::StopAtStep{28}, distrib::Evaluate{data.batch(10)}).build();
+    CHECK(trainer.run() == 0);
+    return *trainer.result().metrics.find("squared_error");
+  };
+  CHECK(measured(builder.with_local_steps(4, inner)) == Approx(measured(base.with_updater(inner))).epsilon(1e-3));
+}
+
+TEST_CASE("with_local_steps: models and inputs see the number of the local step", "[train]") {
+  const support::TempDirectory directory;
+  std::vector<distrib::Step> seen;
+  const StepNotingModel model{{}, &seen};
+  auto trainer = distrib::train(model)
+                     .with_data(line_model::write(directory.path()).batch(10))
+                     .with_local_steps(3, distrib::Sgd{})
+                     .with_hooks(distrib::StopAtStep{9}, distrib::FeedFn{[](distrib::Step step, distrib::Rank) {
+                                   return distrib::Feed{{"step", {static_cast<float>(step)}}};
+                                 }})
+                     .build();
+  CHECK(trainer.run() == 0);
+  CHECK(seen == std::vector<distrib::Step>{1, 2, 3, 4, 5, 6, 7, 8, 9});
+}
+
+TEST_CASE("with_local_steps: what has an updater of the model is updated with that one", "[train]") {
+  const support::TempDirectory directory;
+  const auto data = line_model::write(directory.path());
+  const auto mean_after = [&](std::uint32_t local) {
+    const std::string saved = (directory / ("local" + std::to_string(local))).string();
+    auto trainer = distrib::train(RunningModel{})
+                       .with_data(data.batch(10))
+                       .with_updater(distrib::Sgd{.learning_rate = 1.0F})
+                       .with_local_steps(local, distrib::Sgd{.learning_rate = 0.001F})
+                       .with_hooks(distrib::StopAtStep{4}, distrib::SaveCheckpoint{.directory = saved})
+                       .build();
+    CHECK(trainer.run() == 0);
+    const auto reader = distrib::BundleReader::open(trainer.result().checkpoint);
+    float mean = 0;
+    reader.read("mean", distrib::Slice::whole({}), std::as_writable_bytes(std::span{&mean, 1}));
+    return mean;
+  };
+  // The running mean is that of the last batch: the fourth one in both.
+  CHECK(mean_after(4) == Approx(mean_after(1)));
+  CHECK(std::abs(mean_after(4)) > 0.5F);
+}
+
+TEST_CASE("with_local_steps: what a job cannot have is refused", "[train]") {
+  const support::TempDirectory directory;
+  const auto builder = distrib::train(LineModel{}).with_data(line_model::write(directory.path()).batch(10));
+  for (const std::uint32_t bad : {0U, 65537U})
+    CHECK_THROWS_WITH(builder.with_local_steps(bad, distrib::Sgd{}).build(),
+                      ContainsSubstring("with_local_steps: " + std::to_string(bad) + " steps: ") &&
+                          ContainsSubstring("from 1 to 65536"));
+  CHECK_THROWS_WITH(builder.with_local_steps(4, distrib::Sgd{}).with_hooks(distrib::StopAtStep{10}).build(),
+                    ContainsSubstring("with_local_steps: 4 steps, StopAtStep of 10: "));
+  CHECK_THROWS_WITH(builder.with_local_steps(4, distrib::Sgd{}).with_hooks(distrib::StopAtStep{.num_steps = 6}).build(),
+                    ContainsSubstring("StopAtStep of 6"));
+  const support::TempDirectory tables;
+  const auto table_builder = table_model::builder(table_model::write(tables.path()), 1, 1, 8);
+  CHECK_THROWS_WITH(table_builder.with_local_steps(4, distrib::Sgd{}).build(),
+                    ContainsSubstring("with_local_steps: 4 steps, table '") && ContainsSubstring("no tables"));
+  CHECK_THROWS_AS(builder.with_local_steps(4, distrib::Sgd{.weight_decay = -1.0F}), std::system_error);
+}
+
 TEST_CASE("with_gradient_clipping: hooks are told the largest norm of the step", "[train]") {
   const support::TempDirectory directory;
   std::vector<float> norms;

@@ -7,12 +7,14 @@
 
 #include "ps/cuts.hpp"
 #include "support/catch.hpp"
+#include "support/map_objects.hpp"
 #include "support/temp_directory.hpp"
 
 #include <distrib/optimizer/adam.hpp>
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <span>
 #include <string>
 #include <system_error>
@@ -24,6 +26,27 @@ using cuts::make_job;
 using cuts::same;
 using distrib::CheckpointStore;
 using distrib::Momentum;
+
+namespace {
+
+/// A process that keeps the checkpoints of a job in a bucket.
+struct StoreProcess {
+  explicit StoreProcess(const std::shared_ptr<support::MapObjects>& bucket, const distrib::Job& job,
+                        std::uint64_t nonce = 1, distrib::SaveCheckpoint setting = {.directory = "map://bucket/run"})
+      : store{setting, job, cuts::updaters, access(bucket, nonce)} {}
+
+  static auto access(const std::shared_ptr<support::MapObjects>& bucket, std::uint64_t nonce) -> distrib::ObjectAccess {
+    distrib::ObjectAccess made;
+    made.open = support::map_stores(bucket);
+    made.owner = distrib::this_process("local job", {});
+    made.nonce = nonce;
+    return made;
+  }
+
+  CheckpointStore store;
+};
+
+}  // namespace
 
 TEST_CASE("CheckpointStore: an empty directory restores nothing", "[train]") {
   const support::TempDirectory directory;
@@ -188,4 +211,95 @@ TEST_CASE("CheckpointStore: a directory that cannot be written is an error at on
   std::ofstream{directory / "file"} << "not a directory";
   CHECK_THROWS_WITH((CheckpointStore{{.directory = (directory / "file").string()}, make_job(1, 1), cuts::updaters}),
                     ContainsSubstring("file") && ContainsSubstring("("));
+}
+
+TEST_CASE("CheckpointStore: in an object store cuts of any shards, parts and tables are restored into others",
+          "[train]") {
+  for (const bool synchronous : {true, false})
+    for (const std::uint32_t shards : {1U, 2U, 3U})
+      for (const std::uint32_t other : {1U, 2U, 3U}) {
+        CAPTURE(synchronous, shards, other);
+        const auto bucket = std::make_shared<support::MapObjects>();
+        const auto made = [&](std::uint32_t of) {
+          distrib::Job job = cuts::with_tables(make_job(of, 2));
+          if (!synchronous) job.consistency = distrib::AsynchronousParallel{};
+          job.total_steps = 100;
+          return job;
+        };
+        const auto applied = synchronous ? std::vector<distrib::Step>{} : std::vector<distrib::Step>{21, 19};
+        {
+          const auto job = made(shards);
+          StoreProcess first{bucket, job};
+          CHECK(first.store.restore().prefix.empty());
+          CHECK(first.store.save(40, make_cuts(job, 40, applied)) == "map://bucket/run/model.ckpt-40");
+        }
+        const auto job = made(other);
+        StoreProcess second{bucket, job, 2};
+        const auto restored = second.store.restore();
+        CHECK(restored.prefix == "map://bucket/run/model.ckpt-40");
+        CHECK(same(restored.cuts, make_cuts(job, 40, applied)));
+        REQUIRE(restored.events.size() == 1);
+        CHECK_THAT(restored.events.front().text, ContainsSubstring("continuing after step 40 from map://"));
+        StoreProcess third{bucket, job, 3};  // the second one was killed before it saved anything
+        CHECK(same(third.store.restore().cuts, make_cuts(job, 40, applied)));
+        third.store.save(43, make_cuts(job, 43, applied));
+        CHECK(same(StoreProcess{bucket, job, 4}.store.restore().cuts, make_cuts(job, 43, applied)));
+        CHECK(same(StoreProcess{bucket, made(shards), 5}.store.restore().cuts, make_cuts(made(shards), 43, applied)));
+      }
+}
+
+TEST_CASE("CheckpointStore: in an object store the newest checkpoints are kept, and nothing else is left", "[train]") {
+  const auto bucket = std::make_shared<support::MapObjects>();
+  auto job = make_job(2, 1);
+  job.total_steps = 60;
+  const distrib::SaveCheckpoint setting{.directory = "map://bucket/run", .max_to_keep = 2};
+  StoreProcess process{bucket, job, 1, setting};
+  CHECK(process.store.restore().cuts.empty());
+  for (const distrib::Step step : {10U, 20U, 30U, 33U, 50U, 60U}) {
+    process.store.save(step, make_cuts(job, step));
+    CHECK(bucket->count("run/model.ckpt-") <= 2);
+    CHECK(bucket->count("run/cuts/") <= 2);
+  }
+  process.store.finish();
+  CHECK(bucket->count("run/model.ckpt-") == 2);
+  CHECK(bucket->count("run/cuts/") == 2);
+  CHECK(bucket->count("run/claims/") == 1);
+  CHECK(bucket->objects.size() == 5);
+}
+
+TEST_CASE("CheckpointStore: a damaged object is reported by name, and the checkpoint before it is used", "[train]") {
+  const auto bucket = std::make_shared<support::MapObjects>();
+  const auto job = make_job(1, 1);
+  {
+    StoreProcess process{bucket, job};
+    CHECK(process.store.restore().cuts.empty());
+    for (const distrib::Step step : {10U, 20U}) process.store.save(step, make_cuts(job, step));
+  }
+  const auto damage_cut = [&](distrib::Step step) {
+    for (auto& [key, bytes] : bucket->objects)
+      if (const auto cut = distrib::CutObjectNames{"run"}.cut_of(key); cut && cut->step == step)
+        bytes.front() ^= std::byte{1};
+  };
+  damage_cut(20);
+  const auto restored = StoreProcess{bucket, job, 2}.store.restore();
+  REQUIRE(restored.cuts.size() == 1);
+  CHECK(restored.cuts.front().step == 10);
+  REQUIRE(restored.events.size() == 2);
+  CHECK_THAT(restored.events.front().text, ContainsSubstring("skipped: run/cuts/"));
+  damage_cut(10);
+  CHECK_THROWS_WITH((StoreProcess{bucket, job, 3}.store.restore()), ContainsSubstring("run/cuts/"));
+}
+
+TEST_CASE("CheckpointStore: a job that is followed in an object store saves nothing more", "[train]") {
+  const auto bucket = std::make_shared<support::MapObjects>();
+  const auto job = make_job(1, 1);
+  StoreProcess first{bucket, job}, second{bucket, job, 2};
+  CHECK(first.store.restore().cuts.empty());
+  CHECK(second.store.restore().cuts.empty());
+  second.store.save(10, make_cuts(job, 10));
+  CHECK_THROWS_WITH(first.store.save(20, make_cuts(job, 20)), ContainsSubstring("map://bucket/run: run/claims/00000/"));
+  CHECK(bucket->count("run/model.ckpt-") == 1);
+  CHECK_THROWS_WITH((StoreProcess{bucket, make_job(1, 1, 4), 3}.store.restore()), ContainsSubstring("'seed 3'"));
+  CHECK_THROWS_WITH((CheckpointStore{{.directory = "s3://bucket/run"}, job, cuts::updaters}),
+                    ContainsSubstring("distrib::http"));
 }

@@ -3,6 +3,8 @@
 
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/formats/safetensors_writer.hpp>
+#include <distrib/optimizer/adamw.hpp>
+#include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/moving_average.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
@@ -25,7 +27,9 @@
 #include "train/table_model.hpp"
 
 #include <array>
+#include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <future>
@@ -106,6 +110,56 @@ TEST_CASE("ClusterTrainer: a worker and a server end with the same bits as one p
     CHECK((heard.find("saved 30\n") != std::string::npos) == (first == 0));
     CHECK(server.join() == 0);
   }
+}
+
+TEST_CASE("ClusterTrainer: with local steps a cluster ends with the bits of one process, in any parts", "[train]") {
+  const support::TempDirectory data;
+  const auto dataset = line_model::write(data.path());
+  const auto of = [&](std::uint32_t shards, std::int64_t parts) {
+    return line_job::builder(dataset, {.workers = 2, .shards = shards, .parts = parts, .steps = 40})
+        .with_updater(Momentum{.learning_rate = 0.7F, .momentum = 0.9F, .use_nesterov = true})
+        .with_local_steps(4, AdamW{.learning_rate = 0.05F});
+  };
+  auto local = of(1, 1).build();
+  CHECK(local.run() == 0);
+  CHECK(local.result().steps == 10);
+  for (const std::size_t servers : {1U, 3U}) {
+    const TrainingResult result = loopback_cluster::run(of(2, 2), servers, 2);
+    CHECK(result.steps == 10);
+    CHECK(result.parameters_sha256 == local.result().parameters_sha256);
+  }
+  // In the other modes each contribution counts, too; their bits depend on the timing.
+  for (const Consistency& consistency : {Consistency{AsynchronousParallel{}}, Consistency{StaleSynchronousParallel{2}}})
+    CHECK(loopback_cluster::run(of(1, 1).with_consistency(consistency), 1, 2).steps == 10);
+}
+
+namespace {
+
+/// Gets SIGTERM at local step 10.
+struct StoppedLine : LineModel {
+  int* calls;
+  auto gradients(const Batch<Example>& batch, const Values<Variables>& values, Gradients<Variables>& gradients,
+                 StepContext context) const -> float {
+    if (++*calls == 10) std::raise(SIGTERM);
+    return LineModel::gradients(batch, values, gradients, context);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("ClusterTrainer: a worker that is asked to stop does not finish its round of local steps", "[train]") {
+  const support::TempDirectory data;
+  IoPool pool{2};
+  const Server server{pool, {{"ps", {"127.0.0.1:0"}}, {"worker", {"127.0.0.1:1"}}}, "ps", 0};
+  int calls = 0;
+  StoppedLine model;
+  model.calls = &calls;
+  auto trainer = line_job::builder(line_model::write(data.path()), {.workers = 1, .steps = 60'000}, model)
+                     .with_local_steps(60'000, Sgd{.learning_rate = 0.01F})
+                     .build(pool, flags_of("worker", 0, "127.0.0.1:" + std::to_string(server.port())));
+  CHECK(trainer.run() == 1);
+  CHECK(calls < 60'000);
+  CHECK(trainer.result().steps == 0);
 }
 
 TEST_CASE("ClusterTrainer: a chief without workers is the only rank, like a single worker", "[train]") {

@@ -8,6 +8,10 @@
 #include "train/table_model.hpp"
 
 #include <distrib/core/float_codec.hpp>
+#include <distrib/optimizer/adamw.hpp>
+#include <distrib/optimizer/any_updater.hpp>
+#include <distrib/optimizer/learning_rate.hpp>
+#include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
@@ -25,9 +29,12 @@
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -45,7 +52,8 @@ auto make_job(std::uint32_t shards, std::int64_t parts) -> distrib::Job {
 
 // Returns the loss and the gradients of contribution (step, rank) at the initial values, as whole variables.
 template <class Source>
-auto contribution(const Source& source, const distrib::Job& job, distrib::Rank rank, distrib::Step step) {
+auto contribution(const Source& source, const distrib::Job& job, distrib::Rank rank, distrib::Step step,
+                  const std::optional<distrib::AnyUpdater>& local_updater = {}) {
   const LineModel model;
   const auto layouts = distrib::shard_layouts(job);
   std::vector<distrib::SharedBuffer> values;
@@ -55,7 +63,7 @@ auto contribution(const Source& source, const distrib::Job& job, distrib::Rank r
         distrib::wire_block(layout, std::make_shared<distrib::AlignedBuffer>(distrib::initial_values(job, layout))));
     blocks.push_back(std::make_shared<distrib::AlignedBuffer>(layout.wire_block_bytes()));
   }
-  distrib::Contributor<LineModel, Source> contribute{model, source, job, layouts};
+  distrib::Contributor<LineModel, Source> contribute{model, source, job, layouts, {}, {}, {}, local_updater};
   const float loss = contribute(rank, step, values, blocks);
   distrib::Values<LineModel::Variables> whole{distrib::RuntimeVariables{job.variables}};
   const std::vector<distrib::SharedBuffer> read{blocks.begin(), blocks.end()};
@@ -224,6 +232,119 @@ TEST_CASE("Contributor: several batches give the mean of their gradients, as one
   job.gradient_clipping = distrib::ClipByNorm{norm / 2};
   const auto clipped = contribution(source, job, 1, 4);
   for (std::size_t i = 1; i < clipped.size(); ++i) CHECK(clipped[i] == Approx(three[i] / 2).epsilon(1e-5));
+}
+
+namespace {
+/// The contribution (step, rank) of a job with local steps as a plain loop, from the initial values: the loss, and what
+/// `count` local steps have changed. `batches`: of one local step.
+template <class Source>
+auto plain_local_steps(const Source& source, const distrib::Job& job, distrib::Rank rank, distrib::Step step,
+                       const distrib::AdamW& updater) -> std::vector<float> {
+  const LineModel model;
+  const distrib::RuntimeVariables variables{job.variables};
+  distrib::Values<LineModel::Variables> values{variables};
+  const auto layouts = distrib::shard_layouts(job);
+  std::vector<distrib::SharedBuffer> blocks;
+  for (const auto& layout : layouts)
+    blocks.push_back(
+        distrib::wire_block(layout, std::make_shared<distrib::AlignedBuffer>(distrib::initial_values(job, layout))));
+  distrib::assemble(layouts, blocks, values);
+  const auto flat = [](const auto& of) {
+    const auto at = [&of](std::size_t variable) { return reinterpret_cast<const float*>(of.data(variable)); };
+    return std::vector<float>{at(0)[0], at(0)[1], at(1)[0]};
+  };
+  const std::vector<float> before = flat(std::as_const(values));
+  std::vector<float> m(3), v(3);
+  const std::array<std::span<float>, 2> slots{m, v};
+  float loss = 0;
+  const distrib::Step first = (step - 1) * job.local_steps + 1;
+  for (distrib::Step local = first; local < first + job.local_steps; ++local) {
+    distrib::Batch<LineModel::Example> batch;
+    source.fill((local - 1) * job.ranks + rank, batch);
+    distrib::Gradients<LineModel::Variables> gradients{variables};
+    loss += model.gradients(batch, std::as_const(values), gradients, {});
+    std::vector<float> now = flat(std::as_const(values));
+    updater.apply({.count = local, .before_slots = first - 1}, flat(std::as_const(gradients)), now, now, slots);
+    std::copy_n(now.begin(), 2, reinterpret_cast<float*>(values.data(0)));
+    *reinterpret_cast<float*>(values.data(1)) = now[2];
+  }
+  const std::vector<float> after = flat(std::as_const(values));
+  return {loss / static_cast<float>(job.local_steps), before[0] - after[0], before[1] - after[1], before[2] - after[2]};
+}
+}  // namespace
+
+TEST_CASE("Contributor: local steps change the values as a plain loop does, for any parts and shards", "[train]") {
+  const support::TempDirectory directory;
+  const auto source = line_model::write(directory.path()).shuffle(1).batch(16).open();
+  const distrib::AdamW updater{.learning_rate = distrib::Linear{.first = 0.1F, .last = 0.01F, .steps = 12}};
+  for (const std::uint32_t shards : {1U, 2U, 3U})
+    for (const std::int64_t parts : {1, 2}) {
+      distrib::Job job = make_job(shards, parts);
+      job.local_steps = 3;
+      job.local_updater = distrib::AnyUpdater{updater}.text();
+      const auto of = [&](distrib::Rank rank, distrib::Step step) {
+        return contribution(source, job, rank, step, distrib::AnyUpdater{updater});
+      };
+      CHECK(of(1, 4) == plain_local_steps(source, job, 1, 4, updater));
+      CHECK(of(0, 1) == plain_local_steps(source, job, 0, 1, updater));
+    }
+}
+
+TEST_CASE("Contributor: a contribution of local steps does not depend on those that were made before", "[train]") {
+  const support::TempDirectory directory;
+  const auto source = line_model::write(directory.path()).shuffle(1).batch(16).open();
+  const LineModel model;
+  distrib::Job job = make_job(1, 1);
+  job.local_steps = 4;
+  const distrib::ShardLayout layout{job, 0};
+  const std::vector<distrib::SharedBuffer> values{
+      std::make_shared<distrib::AlignedBuffer>(distrib::initial_values(job, layout))};
+  const std::vector<distrib::SharedBuffer> others{std::make_shared<distrib::AlignedBuffer>(layout.block_bytes())};
+  const std::vector used{std::make_shared<distrib::AlignedBuffer>(layout.block_bytes())};
+  const auto made = [&](auto& contribute, distrib::Step step) {
+    const float loss = contribute(0, step, values, used);
+    const auto floats = used[0]->as<float>();
+    std::vector<float> all{floats.begin(), floats.end()};
+    all.push_back(loss);
+    return all;
+  };
+  const distrib::AnyUpdater updater = distrib::Momentum{.learning_rate = 0.05F, .momentum = 0.9F};
+  const auto fresh = [&] {
+    return distrib::Contributor<LineModel, decltype(source)>{model, source, job, {&layout, 1}, {}, {}, {}, updater};
+  };
+  auto first = fresh();
+  const auto second_step = made(first, 2);
+  auto contribute = fresh();
+  static_cast<void>(contribute.prepare(0, 1));
+  made(contribute, 1);
+  static_cast<void>(contribute.prepare(0, 2));
+  CHECK(made(contribute, 2) == second_step);
+  CHECK(made(contribute, 2) == second_step);  // the same again, with nothing between
+  contribute(0, 3, others, used);
+  CHECK(made(contribute, 2) == second_step);
+}
+
+TEST_CASE("Contributor: a round that is left between local steps is made again with the same bits", "[train]") {
+  const support::TempDirectory directory;
+  const auto source = line_model::write(directory.path()).shuffle(1).batch(16).open();
+  const LineModel model;
+  distrib::Job job = make_job(1, 1);
+  job.local_steps = 4;
+  const distrib::ShardLayout layout{job, 0};
+  const std::vector<distrib::SharedBuffer> values{
+      std::make_shared<distrib::AlignedBuffer>(distrib::initial_values(job, layout))};
+  const std::vector whole{std::make_shared<distrib::AlignedBuffer>(layout.block_bytes())};
+  const std::vector left{std::make_shared<distrib::AlignedBuffer>(layout.block_bytes())};
+  const distrib::AnyUpdater updater = distrib::Momentum{.learning_rate = 0.05F, .momentum = 0.9F};
+  distrib::Contributor<LineModel, decltype(source)> contribute{model, source, job, {&layout, 1}, {}, {}, {}, updater};
+  int asked = 0;
+  const float loss = contribute(0, 2, values, whole);
+  contribute.ask_between([&asked] { return ++asked != 2; });
+  CHECK_THROWS_AS(contribute(0, 2, values, left), distrib::RoundLeft);
+  CHECK(asked == 2);
+  CHECK(contribute(0, 2, values, left) == loss);
+  CHECK(asked == 5);  // not before the first local step
+  CHECK(std::ranges::equal(left[0]->bytes(), whole[0]->bytes()));
 }
 
 namespace {

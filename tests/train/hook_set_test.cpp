@@ -93,3 +93,20 @@ TEST_CASE("HookSet: each hook receives the events for which it has members", "[t
   CHECK(steps == std::vector<distrib::Step>{7});
   CHECK(all == "start contribution step saving saved phase evaluated event end ");
 }
+
+TEST_CASE("HookSet: hooks that ask for it get what opens object stores", "[train]") {
+  struct Opener {
+    std::string* url;
+    void on_start(const distrib::JobStart&) {}
+    void use_object_stores(const distrib::OpenObjectStore& open) const {
+      distrib::Error error;
+      *url = open("s3://bucket/run", error).url;
+    }
+  };
+  std::string url;
+  std::vector<distrib::Step> steps;
+  distrib::HookSet hooks{std::tuple{Steps{&steps}, Opener{&url}}};
+  hooks.use_object_stores(
+      [](const std::string& asked, distrib::Error&) { return distrib::ObjectDirectory{{}, {}, asked}; });
+  CHECK(url == "s3://bucket/run");
+}

@@ -6,9 +6,11 @@
 #include <distrib/train/builder.hpp>
 
 #include "support/catch.hpp"
+#include "support/map_objects.hpp"
 #include "support/temp_directory.hpp"
 #include "train/line_job.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -80,4 +82,50 @@ TEST_CASE("make_worker_run: one process serves nine dealt ranks, with the bits o
 
   CHECK_THROWS_WITH(make_worker_run(plan, pool, flags, report, std::chrono::milliseconds{1'000}),
                     ContainsSubstring("--ranks: a session"));
+}
+
+TEST_CASE("make_worker_run: a chief whose object store is away at the very end waits for the last checkpoint",
+          "[train]") {
+  struct AwayAtTheEnd {
+    std::atomic<int>* away;
+    std::string* told;
+    void on_saved(const distrib::CheckpointSaved& event) const {
+      if (event.step == 40) *away = 2;
+    }
+    void on_event(const distrib::Event& event) const { *told += event.text + '\n'; }
+  };
+  const support::TempDirectory directory;
+  const auto bucket = std::make_shared<support::MapObjects>();
+  std::atomic<int> away = 0;
+  std::string told;
+  const auto builder =
+      line_job::builder(line_model::write(directory.path()), {.workers = 1})
+          .with_object_stores([&](const std::string& url, distrib::Error& error) -> distrib::ObjectDirectory {
+            if (away > 0 && away-- > 0) {
+              error = {support::MapObjects::away(), url};
+              return {};
+            }
+            return support::map_stores(bucket)(url, error);
+          })
+          .with_hooks(distrib::SaveCheckpoint{.directory = "map://bucket/run", .every_steps = 10},
+                      AwayAtTheEnd{&away, &told});
+  const auto plan = builder.plan();
+  distrib::IoPool pool{2};
+  distrib::ClusterFlags flags;
+  flags.job_name = "worker";
+  flags.worker_hosts = {"127.0.0.1:1"};
+  distrib::ServerOptions options;
+  options.open_store = support::map_stores(bucket);
+  distrib::Server server{
+      pool, {{"ps", {"127.0.0.1:0"}}, {"worker", flags.worker_hosts}}, "ps", 0, distrib::StandardUpdaters{}, options};
+  flags.ps_hosts = {"127.0.0.1:" + std::to_string(server.port())};
+  distrib::TrainingReport report{plan.hooks()};
+  const auto run = make_worker_run(plan, pool, flags, report);
+  while (run->next()) run->make();
+  CHECK(run->end() == 0);
+  CHECK(report.result().checkpoint == "map://bucket/run/model.ckpt-40");
+  CHECK(away == 0);
+  CHECK_THAT(told,
+             ContainsSubstring("the object store of the checkpoints does not answer, waiting: map://bucket/run: "));
+  CHECK(server.join() == 0);
 }

@@ -2,14 +2,17 @@
 #include <distrib/train/training_plan.hpp>
 
 #include "support/catch.hpp"
+#include "support/map_objects.hpp"
 #include "support/temp_directory.hpp"
 #include "train/asked_model.hpp"
 #include "train/line_job.hpp"
 #include "train/table_model.hpp"
 
+#include <distrib/export_log/error.hpp>
 #include <distrib/optimizer/adagrad.hpp>
 
 #include <filesystem>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -220,6 +223,18 @@ TEST_CASE("TrainingPlan: the model is exported as ExportModel says, if each step
         distrib::train_errc::cannot_export);
   CHECK(refusal(exported(7).with_consistency(distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2}).plan(), 2,
                 3) == distrib::train_errc::cannot_export);
+
+  const auto to_store = bench.builder().with_hooks(distrib::ExportModel{.to = "map://bucket/log", .every = 7});
+  CHECK(refusal(to_store.plan(), 2, 3) == distrib::export_errc::no_object_store);
+  const auto stores = support::map_stores(std::make_shared<support::MapObjects>());
+  CHECK(refusal(to_store.with_object_stores(stores).plan(), 2, 3) == std::error_code{});
+  CHECK(to_store.with_object_stores(stores).plan().cut_settings().exports.directory == "map://bucket/log");
+  CHECK(refusal(bench.builder()
+                    .with_hooks(distrib::ExportModel{.to = "s3://bucket/log", .every = 7})
+                    .with_object_stores(stores)
+                    .plan(),
+                2, 3) == std::errc::invalid_argument);
+
   const TrainingPlan plan = exported(7).plan();
   CHECK_THROWS_AS(plan.local_job(*plan.model().open()), std::system_error);
 }

@@ -4,6 +4,7 @@
 #include <distrib/ps/job/directory_lock.hpp>
 
 #include "support/catch.hpp"
+#include "support/map_objects.hpp"
 #include "support/temp_directory.hpp"
 
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -87,4 +89,19 @@ TEST_CASE("write_result_json: waits while another process writes the same file, 
   CHECK(is_done);
   another.join();
   CHECK(nlohmann::json::parse(std::ifstream{directory / "summary.json"})["shards"] == 2);
+}
+
+TEST_CASE("write_result_json: into an object store, which is asked again while it is away", "[train]") {
+  const auto bucket = std::make_shared<support::MapObjects>();
+  int away = 1;
+  bucket->fail = [&](const std::string&) { return away-- > 0 ? support::MapObjects::away() : std::error_code{}; };
+  distrib::write_result_json("map://bucket/run/summary.json", result(), "", {}, support::map_stores(bucket));
+  CHECK(bucket->asked("put run/summary.json") == 2);
+  CHECK(nlohmann::json::parse(distrib::as_text(bucket->objects["run/summary.json"]))["steps"] == 6000);
+  bucket->fail = [](const std::string&) { return std::make_error_code(std::errc::permission_denied); };
+  CHECK_THROWS_WITH(
+      distrib::write_result_json("map://bucket/run/summary.json", result(), "", {}, support::map_stores(bucket)),
+      ContainsSubstring("put run/summary.json"));
+  CHECK_THROWS_WITH(distrib::write_result_json("s3://bucket/summary.json", result(), ""),
+                    ContainsSubstring("distrib::http"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `distrib checkpoint list`, `show` and `check`.
+// `distrib checkpoint list`, `show`, `check` and `copy`.
 #include "checkpoint.hpp"
 
 #include "bytes_text.hpp"
@@ -14,11 +14,15 @@
 #include <distrib/checkpoint/file_names.hpp>
 #include <distrib/checkpoint/formats/tensor_file.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>
+#include <distrib/core/bytes.hpp>
 #include <distrib/core/json_text.hpp>
 #include <distrib/core/paths.hpp>
 #include <distrib/core/sha256.hpp>
+#include <distrib/ps/cut/copy_checkpoint.hpp>
 #include <distrib/ps/cut/object_checkpoints.hpp>
+#include <distrib/ps/job/step.hpp>
 #include <distrib/record/any_object_store.hpp>
+#include <distrib/rpc/nonce.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -27,6 +31,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -406,6 +411,68 @@ auto check_all(const CheckpointOptions& options) -> int {
   return report.finish();
 }
 
+/// Returns the checkpoint that a URL names: one, or the newest one of a directory. `directory`: where it is.
+auto step_in_store(const std::string& url, distrib::ObjectDirectory& directory, Error& error)
+    -> std::optional<distrib::Step> {
+  const bool is_one = distrib::detail::file_of(url).starts_with("model.ckpt-");
+  directory = distrib::open_directory(is_one ? distrib::detail::directory_of(url) : url, object_stores(), error);
+  if (error) return std::nullopt;
+  const std::vector<distrib::CheckpointKey> whole = distrib::ObjectCheckpoints{directory}.list(error);
+  if (error) return std::nullopt;
+  if (is_one) {
+    const std::string_view name = distrib::detail::file_of(url);
+    const auto step = distrib::checkpoint_step(name.substr(0, name.find('.', std::string_view{"model.ckpt-"}.size())));
+    if (step) return static_cast<distrib::Step>(*step);
+  } else if (!whole.empty()) {
+    return whole.back().step;
+  }
+  error = {distrib::checkpoint_errc::no_such_checkpoint, distrib::detail::shown_url(url)};
+  return std::nullopt;
+}
+
+auto copy(const CheckpointOptions& options) -> int {
+  Report report{options.json};
+  const bool from_store = distrib::detail::is_url(options.prefix);
+  const bool to_store = distrib::detail::is_url(options.output);
+  Error error;
+  std::string made;
+  if (!from_store && !to_store) {
+    Report::note("one of the two must be in an object store: files are copied by cp");
+    return exit_usage;
+  }
+  distrib::ObjectDirectory target;
+  if (to_store) target = distrib::open_directory(options.output, object_stores(), error);
+  if (!error && from_store) {
+    distrib::ObjectDirectory from;
+    const auto step = step_in_store(options.prefix, from, error);
+    if (step && to_store) made = distrib::copy_to_tensorflow_names(from, *step, target, error);
+    else if (step) made = distrib::copy_to_files(from, *step, options.output, error);
+  } else if (!error) {
+    const auto file = open_checkpoint(options.prefix, report);
+    if (!file) return report.finish();
+    const std::uint64_t nonce = distrib::load_le<std::uint64_t>(distrib::draw_nonce().data());
+    made = distrib::copy_to_store(file->reader.prefix(), target, nonce, error);
+  }
+  if (error) report.failure(error, checkpoint_exit_of(error.code));
+  else if (options.json) report.line(distrib::JsonObject{}.add("checkpoint", made).text());
+  else report.line(made);
+  return report.finish();
+}
+
+// Adds `copy`.
+template <class Add>
+void add_copy(CheckpointOptions& options, Add add) {
+  CLI::App* const sub = add("copy", "Copies a checkpoint of a job out of an object store, or into one.", copy, "FROM");
+  sub->add_option("TO", options.output, "A directory of files, or a URL")->required();
+  sub->footer(
+      "FROM in a store, TO a directory: TensorFlow's files, verified.\n"
+      "FROM in a store, TO a directory of the same bucket: TensorFlow's names, copied by the store.\n"
+      "FROM of files, TO a directory of a store without a job: the job continues from there.\n"
+      "Examples: distrib checkpoint copy s3://bucket/run/model.ckpt-6000 out\n"
+      "          distrib checkpoint copy s3://bucket/run s3://bucket/for_tensorflow\n"
+      "          distrib checkpoint copy out/checkpoint s3://bucket/run");
+}
+
 // Adds `export` and `import`.
 template <class Add>
 void add_conversions(CheckpointOptions& options, Add add) {
@@ -483,6 +550,7 @@ void add_checkpoint(CLI::App& app, CheckpointOptions& options, int& code) {
   sub->add_option("NAME", options.names, "Names of tensors; none: all tensors");
   sub->add_option("-n", options.values, "How many values of each tensor to show")->capture_default_str();
   add("check", "Reads everything, verifies every checksum, and reports each damaged tensor.", check_all);
+  add_copy(options, add);
   add_conversions(options, add);
 }
 

@@ -18,7 +18,7 @@ struct CheckpointOptions {
   std::vector<std::string> names;  ///< show: names of tensors; empty: all tensors.
   std::size_t values = 8;          ///< show: how many values of each tensor.
   bool json = false;
-  std::string output;  ///< export: the file. import: the prefix of the checkpoint.
+  std::string output;  ///< export: the file. import: the prefix of the checkpoint. copy: where to.
   std::string format;  ///< export: "safetensors" or "pt"; empty: as the suffix of the file says.
   std::vector<std::string>
       only;  ///< export, import: names of tensors, or with / or . at the end what is below; empty: all.

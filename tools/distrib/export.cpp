@@ -4,10 +4,11 @@
 
 #include "bytes_text.hpp"
 #include "exit_status.hpp"
+#include "remote_records.hpp"
 #include "report.hpp"
 
 #include <distrib/core/json_text.hpp>
-#include <distrib/export_log/directory_log.hpp>
+#include <distrib/export_log/export_log.hpp>
 #include <distrib/export_log/log_part.hpp>
 #include <distrib/export_log/retire_log.hpp>
 #include <distrib/serve/model_replica.hpp>
@@ -67,7 +68,7 @@ auto entry_line(const distrib::LogEntry& entry, bool json) -> std::string {
 }
 
 // Writes the newest state as full parts, one for each shard. Returns the new head, or nothing and sets `error`.
-auto write_base(distrib::DirectoryLog& log, const distrib::LogManifest& now, const distrib::LogHead& head,
+auto write_base(distrib::ExportLog& log, const distrib::LogManifest& now, const distrib::LogHead& head,
                 const distrib::ModelReplica& replica, distrib::Error& error) -> std::optional<distrib::LogHead> {
   distrib::LogManifest base = now;
   base.position = now.position + 1;
@@ -132,7 +133,7 @@ auto write_base(distrib::DirectoryLog& log, const distrib::LogManifest& now, con
 
 auto show_export_log(const ExportOptions& options) -> int {
   Report report{options.json};
-  distrib::DirectoryLog log{options.directory};
+  distrib::ExportLog log{options.directory, object_stores()};
   distrib::Error error;
   const std::size_t most = options.last == 0 ? std::numeric_limits<std::size_t>::max() : options.last;
   for (const distrib::LogEntry& entry : distrib::list_log(log, most, error))
@@ -143,13 +144,13 @@ auto show_export_log(const ExportOptions& options) -> int {
 
 auto verify_export_log(const ExportOptions& options) -> int {
   Report report{options.json};
-  distrib::DirectoryLog log{options.directory};
+  distrib::ExportLog log{options.directory, object_stores()};
   distrib::Error error;
   std::vector<distrib::LogEntry> list = distrib::list_log(log, std::numeric_limits<std::size_t>::max(), error);
   if (error) report.failure(error);
   while (!list.empty() && !list.back().manifest.is_base()) list.pop_back();
   if (list.empty() && !error) report.failure({distrib::export_errc::no_such_position, options.directory + ", a base"});
-  distrib::ModelReplica replica{{options.directory}};
+  distrib::ModelReplica replica{{options.directory, object_stores()}};
   std::uint64_t good = 0;
   for (auto entry = list.rbegin(); entry != list.rend(); ++entry) {
     replica.hold(entry->manifest.position);
@@ -175,12 +176,12 @@ auto verify_export_log(const ExportOptions& options) -> int {
 
 auto compact_export_log(const ExportOptions& options) -> int {
   Report report{options.json};
-  distrib::DirectoryLog log{options.directory};
+  distrib::ExportLog log{options.directory, object_stores()};
   distrib::Error error;
   const std::optional<distrib::StampedHead> head = log.read_head(error);
   if (!head && !error) error = {distrib::export_errc::no_log, options.directory};
   if (!error) {
-    distrib::ModelReplica replica{{options.directory}};
+    distrib::ModelReplica replica{{options.directory, object_stores()}};
     if (head->head.position != 0) replica.hold(head->head.position);
     (void)replica.poll();
     const distrib::ReplicaStatus status = replica.status();

@@ -94,10 +94,10 @@ class BundleEntries {
   std::map<std::string, BundleEntry> entries_;
 };
 
-/// Adds the entries for the data file of one shard, and plans its temporary file. On failure returns false; `error`
-/// names the tensor.
+/// Adds the entries for the data file of one shard, and plans its temporary file. `first`: where its bytes begin, if
+/// the data of several shards become one file. On failure returns false; `error` names the tensor.
 DISTRIB_DECL auto plan_data(const BundlePart& part, const std::string& temporary, std::size_t shard, std::size_t shards,
-                            BundleEntries& entries, FilePlan& plan, Error& error) -> bool;
+                            BundleEntries& entries, FilePlan& plan, Error& error, std::uint64_t first = 0) -> bool;
 
 /// Plans what follows when the `shards` data files of a checkpoint are durable under their temporary names: the index,
 /// with the bytes that `BundleEntries::encode` returns, is written; an old index is removed; then all get their names.

@@ -29,6 +29,18 @@ concept FillsInOrder = requires(const S& source, std::uint64_t number, Batch<typ
   { source.records() } -> std::convertible_to<std::uint64_t>;
 };
 
+/// A source whose records come while the job runs. Three members more, all const:
+/// - `is_there(number) -> bool`: true if `fill` of this batch need not wait for records. Looks for new ones. A trainer
+///   asks until it is so, and handles events meanwhile.
+/// - `continue_after(count)`: the job continues after so many batches; throws if the source cannot have given them.
+/// - `let_go(count)`: no restart will ask for the first `count` batches.
+template <class S>
+concept WaitsForBatches = requires(const S& source, std::uint64_t number) {
+  { source.is_there(number) } -> std::convertible_to<bool>;
+  source.continue_after(number);
+  source.let_go(number);
+};
+
 template <class S>
 concept DescribesData = requires(const S& source) {
   { source.describe() } -> std::convertible_to<std::string>;

@@ -189,7 +189,11 @@ class ExportCore {
   DISTRIB_DECL void forget_base();
   DISTRIB_DECL void ask_for_votes(ExportActions& out);
   [[nodiscard]] DISTRIB_DECL auto may_commit(const LogVote& own) const -> bool;
-  [[nodiscard]] DISTRIB_DECL auto fits(std::span<const std::optional<LogVote>> votes, const LogVote& own) const -> bool;
+  // True if all shards vote for the label of `own`, in the same state of the job.
+  [[nodiscard]] DISTRIB_DECL auto all_vote(std::span<const std::optional<LogVote>> votes, const LogVote& own) const
+      -> bool;
+  // True if a part has all rows, or follows from what the newest position has of the shard.
+  [[nodiscard]] DISTRIB_DECL auto follows_committed(const LogPart& part, std::size_t shard) const -> bool;
   [[nodiscard]] DISTRIB_DECL auto manifest_of(std::span<const std::optional<LogVote>> votes) const -> LogManifest;
   // What the newest position has of this shard; nullptr if it is of another number of shards.
   [[nodiscard]] DISTRIB_DECL auto committed_part() const -> const LogPart*;
@@ -205,6 +209,8 @@ class ExportCore {
   std::size_t candidate_ = 0;  // of `pending_`, whose votes are being read
   std::uint64_t epoch_ = 0;
   std::uint64_t planned_label_ = 0;
+  std::uint64_t blocked_label_ = 0;  // all vote for it, and the own part follows from one that is not committed
+  bool is_blocked_ = false;  // that was seen twice: parts have all rows until one is committed
   Phase phase_ = Phase::idle;
 };
 

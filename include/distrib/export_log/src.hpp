@@ -8,6 +8,7 @@
 
 #include <distrib/export_log/impl/directory_log.ipp>
 #include <distrib/export_log/impl/export_core.ipp>
+#include <distrib/export_log/impl/export_log.ipp>
 #include <distrib/export_log/impl/follow_core.ipp>
 #include <distrib/export_log/impl/log_objects.ipp>
 #include <distrib/export_log/impl/log_part.ipp>

@@ -80,7 +80,7 @@ struct Momentum {
  private:
   void visit(UpdateStep step, auto&& f) const noexcept {
     const float rate = learning_rate.at(step.count);
-    const float share = step.count <= 1 ? 1.0F : detail::opaque(1.0F - dampening);
+    const float share = step.of_slots() <= 1 ? 1.0F : detail::opaque(1.0F - dampening);
     if (dampening != 0.0F) f(detail::DampenedMomentumFactors{rate, momentum, share, weight_decay});
     else if (use_nesterov) detail::with_decay(detail::NesterovFactors<>{rate, momentum}, weight_decay, f);
     else detail::with_decay(detail::MomentumFactors<>{rate, momentum}, weight_decay, f);

@@ -92,8 +92,8 @@ struct TorchAdam {
     using Real = detail::Rounded<double>;
     const Real one{1.0};
     const Real rate{static_cast<double>(learning_rate.at(step.count))};
-    const Real correction1 = one - Real{detail::power(beta1, step.count)};
-    const Real correction2 = one - Real{detail::power(beta2, step.count)};
+    const Real correction1 = one - Real{detail::power(beta1, step.of_slots())};
+    const Real correction2 = one - Real{detail::power(beta2, step.of_slots())};
     const Real shrunk = one - rate * Real{static_cast<double>(weight_decay)};
     return {.step_size = static_cast<float>((rate / correction1).value),
             .blend1 = detail::blend(beta1),

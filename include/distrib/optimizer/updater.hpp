@@ -31,7 +31,14 @@ struct Slot {
 
 /// The position of an update in the training.
 struct UpdateStep {
-  std::uint64_t count = 1;  ///< Number of this update, from 1. Schedules and powers are functions of it.
+  std::uint64_t count = 1;  ///< Number of this update, from 1. Schedules are functions of it.
+  /// Updates before the slots had their first values. Not 0 only where slots begin anew during a training, as the
+  /// worker's own do at each round of local steps.
+  std::uint64_t before_slots = 0;
+
+  /// Returns the number of this update since the slots began, from 1. What corrects the beginning of a slot is a
+  /// function of it, such as the powers of Adam's betas.
+  [[nodiscard]] auto of_slots() const noexcept -> std::uint64_t { return count - before_slots; }
 };
 
 /// Rows of a table that are updated in place. Each row is one piece of memory, [weights | slot 0 | slot 1 ...], with

@@ -30,8 +30,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Holds an `ObjectStore` of any type that also reads parts of objects, as far as cuts and checkpoints need it. Copies
-/// share the store.
+/// Holds an `ObjectStore` of any type that also reads parts of objects. Models both concepts. Copies share the store.
 ///
 /// Errors: as those of the store. Threads: one at a time, for all copies together.
 class AnyObjectStore {
@@ -57,6 +56,14 @@ class AnyObjectStore {
   auto put(const std::string& key, ByteView bytes, Error& error) -> std::string {
     return store_->put(key, bytes, error);
   }
+  auto put_if_absent(const std::string& key, ByteView bytes, Error& error) -> std::string {
+    return store_->put_if_absent(key, bytes, error);
+  }
+  auto replace_if_version(const std::string& key, ByteView bytes, const std::string& version, Error& error)
+      -> std::string {
+    return store_->replace_if_version(key, bytes, version, error);
+  }
+  void copy(const std::string& from, const std::string& to, Error& error) { store_->copy(from, to, error); }
   void remove(const std::string& key, Error& error) { store_->remove(key, error); }
   [[nodiscard]] auto list(const std::string& prefix, Error& error) -> std::vector<ObjectInfo> {
     return store_->list(prefix, error);
@@ -79,6 +86,10 @@ class AnyObjectStore {
     virtual auto get_end(const std::string& key, std::uint64_t bytes, ObjectInfo& found, Error& error)
         -> std::vector<std::byte> = 0;
     virtual auto put(const std::string& key, ByteView bytes, Error& error) -> std::string = 0;
+    virtual auto put_if_absent(const std::string& key, ByteView bytes, Error& error) -> std::string = 0;
+    virtual auto replace_if_version(const std::string& key, ByteView bytes, const std::string& version, Error& error)
+        -> std::string = 0;
+    virtual void copy(const std::string& from, const std::string& to, Error& error) = 0;
     virtual void remove(const std::string& key, Error& error) = 0;
     virtual auto list(const std::string& prefix, Error& error) -> std::vector<ObjectInfo> = 0;
     virtual auto uploads(const std::string& prefix, Error& error) -> std::vector<ObjectUpload> = 0;
@@ -103,6 +114,14 @@ class AnyObjectStore {
     auto put(const std::string& key, ByteView bytes, Error& error) -> std::string override {
       return store.put(key, bytes, error);
     }
+    auto put_if_absent(const std::string& key, ByteView bytes, Error& error) -> std::string override {
+      return store.put_if_absent(key, bytes, error);
+    }
+    auto replace_if_version(const std::string& key, ByteView bytes, const std::string& version, Error& error)
+        -> std::string override {
+      return store.replace_if_version(key, bytes, version, error);
+    }
+    void copy(const std::string& from, const std::string& to, Error& error) override { store.copy(from, to, error); }
     void remove(const std::string& key, Error& error) override { store.remove(key, error); }
     auto list(const std::string& prefix, Error& error) -> std::vector<ObjectInfo> override {
       return store.list(prefix, error);
@@ -117,6 +136,7 @@ class AnyObjectStore {
 
   std::shared_ptr<Any> store_;
 };
+static_assert(ObjectStore<AnyObjectStore> && ObjectPartReader<AnyObjectStore>);
 
 /// The directory of a job in an object store. Copies share the store.
 struct ObjectDirectory {

@@ -4,9 +4,10 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/export_log/directory_log.hpp>
 #include <distrib/export_log/error.hpp>
+#include <distrib/export_log/export_log.hpp>
 #include <distrib/export_log/follow_core.hpp>
+#include <distrib/record/any_object_store.hpp>
 #include <distrib/serve/replica_store.hpp>
 
 #include <atomic>
@@ -24,9 +25,11 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Where a replica reads its model: the directory of an export log. A value.
+/// Where a replica reads its model: an export log. A value.
 struct ExportSource {
-  std::string directory;  ///< May be on a file system that other machines write.
+  std::string directory;  ///< A path, which may be on a file system that other machines write; or a URL.
+  OpenObjectStore open_store =
+      {};  ///< Opens a URL, as `s3_stores()` of the component distrib::http; empty: paths only.
 };
 
 /// One version of a model, which does not change while this object exists: tables and dense variables of the same
@@ -140,7 +143,7 @@ class ModelReplica {
   DISTRIB_DECL void warm_up();
   DISTRIB_DECL void note_status();
 
-  DirectoryLog log_;
+  ExportLog log_;
   ReplicaOptions options_;
   std::mutex polling_;
   FollowCore core_;

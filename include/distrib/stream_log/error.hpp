@@ -25,6 +25,19 @@ enum class stream_errc {
   /// Records that the job needs were removed from the front of their source, for example by the retention of a broker.
   /// Keep records for longer than the job may be away, and start a new job from a checkpoint.
   records_expired,
+  /// No new records came for as long as `give_up_after` says. Start the program that writes them, or wait for longer.
+  nothing_new,
+  /// The log has fewer batches than the job has already trained on: it was removed, or belongs to another job. Put the
+  /// log back, or start a new job with new directories for its log and its checkpoints.
+  log_behind,
+  /// The job needs a batch whose items were let go, because newer checkpoints do not need them. Continue from a newer
+  /// checkpoint, or start a new job with a new directory for its log.
+  let_go,
+  /// The log was made for batches of another size. Use that size, or start a new job with a new directory for its log.
+  other_batch_size,
+  /// No directory was named for the log. Set `FollowFiles::log` to a directory that all tasks of the job share, and that
+  /// no other job uses.
+  no_log,
 };
 
 namespace detail {
@@ -39,6 +52,16 @@ inline constexpr ErrorText stream_texts[] = {
      "the source was replaced: put the old one back, or start a new job from a checkpoint"},
     {stream_errc::records_expired, failure::not_found,
      "the source has dropped records that the job needs: keep them for longer, start a new job from a checkpoint"},
+    {stream_errc::nothing_new, failure::timeout,
+     "no new records came: start the program that writes them, or wait for longer"},
+    {stream_errc::log_behind, failure::mismatch,
+     "the log is shorter than what the job has trained on: put the log back, or start a new job with new directories"},
+    {stream_errc::let_go, failure::not_found,
+     "the log has let go of this batch: continue from a newer checkpoint, or start a new job with a new log"},
+    {stream_errc::other_batch_size, failure::mismatch,
+     "the log has batches of another size: use that size, or start a new job with a new log"},
+    {stream_errc::no_log, failure::invalid_argument,
+     "set FollowFiles::log to a directory that all tasks of the job share, and no other job uses"},
 };
 
 /// Returns the category "distrib.stream_log".

@@ -10,5 +10,6 @@
 #include <distrib/stream_log/impl/stream_file.ipp>
 #include <distrib/stream_log/impl/stream_item.ipp>
 #include <distrib/stream_log/impl/stream_log.ipp>
+#include <distrib/stream_log/impl/stream_log_files.ipp>
 #include <distrib/stream_log/impl/stream_shard_core.ipp>
 #include <distrib/stream_log/impl/stream_worker_core.ipp>

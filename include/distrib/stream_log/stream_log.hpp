@@ -127,6 +127,9 @@ class StreamLog {
 
   /// Drops what only steps up to this one need. Does nothing if the log does not cover the step, or let go of more.
   DISTRIB_DECL void let_go(std::uint64_t step);
+  /// Forgets the ends of sources that no kept item names and for which `is_gone` returns true. Such a source would be
+  /// taken for a new one if it came again.
+  DISTRIB_DECL void forget_sources(const std::function<bool(const std::string& source)>& is_gone);
   /// The step that `let_go` was called with; 0 at first.
   [[nodiscard]] auto kept_step() const noexcept -> std::uint64_t { return kept_step_; }
   /// True if the steps after this one can still be made.
@@ -175,6 +178,13 @@ class StreamLog {
   std::vector<Epoch> epochs_;  // in the order of their steps; of those up to `kept_step_` only the last one
   bool is_closed_ = false;
 };
+
+/// True if a log may take a proposal: it is valid and continues what the log has. A range continues the end of its
+/// source, ranks are for steps beyond the horizon, an end is for exactly the records of the log.
+[[nodiscard]] DISTRIB_DECL auto may_append(const StreamLog& log, const StreamProposal& proposal) -> bool;
+
+/// Appends a proposal, for which `may_append` is true.
+DISTRIB_DECL void append_proposal(StreamLog& log, StreamProposal proposal);
 
 /// A log that several components read and that no longer changes.
 using SharedStreamLog = std::shared_ptr<const StreamLog>;

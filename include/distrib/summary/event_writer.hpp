@@ -10,11 +10,13 @@
 #include <distrib/summary/scalar_event.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace distrib {
 inline namespace v0 {
@@ -55,6 +57,13 @@ class EventWriter {
     ec = error_.code;
   }
 
+  /// Begins a file in memory, which is whole at any time: `bytes()`. Its name, `path()`, has the time, the host, the
+  /// process and a clock's count, so that no other writer uses it. Touches no disk and cannot fail.
+  [[nodiscard]] DISTRIB_DECL static auto in_memory(const std::string& directory) -> EventWriter;
+
+  /// Returns the content of a file in memory; of another one nothing.
+  [[nodiscard]] auto bytes() const noexcept -> const std::vector<std::byte>& { return memory_; }
+
   /// Adds a point to the curve `tag`. `wall_time`: seconds since 1970; by default now.
   void scalar(std::string_view tag, std::int64_t step, float value, std::optional<double> wall_time = {}) {
     std::error_code ec;
@@ -87,6 +96,7 @@ class EventWriter {
     throw_if(error_);
   }
   void append(ByteView event, std::error_code& ec) {
+    if (in_memory_) return keep(event, ec);
     if (!error_) writer_->append(event, ec);
     remember(ec);
   }
@@ -109,7 +119,7 @@ class EventWriter {
     throw_if(error_);
   }
   void close(std::error_code& ec) {
-    if (!error_) writer_->close(ec);
+    if (!error_ && !in_memory_) writer_->close(ec);
     remember(ec);
   }
 
@@ -120,11 +130,15 @@ class EventWriter {
   [[nodiscard]] auto path() const noexcept -> const std::string& { return path_; }
 
  private:
+  EventWriter() = default;
+
   static auto now() -> double {
     return std::chrono::duration<double>{std::chrono::system_clock::now().time_since_epoch()}.count();
   }
 
   DISTRIB_DECL void open(std::string directory);
+  DISTRIB_DECL static auto begin_of_name(const std::string& directory) -> std::string;
+  DISTRIB_DECL void keep(ByteView event, std::error_code& ec);
 
   void remember(std::error_code& ec) {
     if (!error_ && ec) error_ = writer_->error();
@@ -133,7 +147,9 @@ class EventWriter {
 
   std::string directory_;
   std::string path_;
-  std::optional<RecordWriter> writer_;
+  std::optional<RecordWriter> writer_;  // empty: after a failure, or in memory
+  bool in_memory_ = false;
+  std::vector<std::byte> memory_;
   WireWriter event_;
   Error error_;
 };

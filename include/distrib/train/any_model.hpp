@@ -15,6 +15,7 @@
 #include <distrib/train/model_updaters.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,6 +24,9 @@
 
 namespace distrib {
 inline namespace v0 {
+
+/// Thrown by a contributor that was asked to end between two local steps: see `AnyContributor::ask_between`.
+struct RoundLeft {};
 
 /// A `Contributor` without the types of its model and data. `Contributor` describes the members.
 class AnyContributor {
@@ -35,7 +39,13 @@ class AnyContributor {
   virtual auto operator()(Rank rank, Step step, std::span<const SharedBuffer> values,
                           std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float = 0;
   [[nodiscard]] virtual auto gradient_norm(Rank rank) const -> float = 0;
+  virtual void ask_between(std::function<bool()> go_on) = 0;
   virtual auto take_others(Rank rank, Step step, std::span<const SharedBuffer> blocks, RuntimeValues& to) -> bool = 0;
+  virtual void validate() = 0;
+  [[nodiscard]] virtual auto validated(Rank rank) const -> Metrics = 0;
+  [[nodiscard]] virtual auto is_ready(Rank rank, Step step) -> bool = 0;
+  virtual void continue_after(Step step) = 0;
+  virtual void let_go(Step step) = 0;
 };
 
 /// An `Evaluation` without the types of its model and data. `Evaluation` describes the members.
@@ -58,6 +68,8 @@ class OpenModel {
   [[nodiscard]] virtual auto batch_size() const -> std::uint64_t = 0;
   /// False if the data are `OwnBatches`: see `Job::replayable`.
   [[nodiscard]] virtual auto is_replayable() const noexcept -> bool = 0;
+  /// True if a batch may have to be waited for: see `detail::WaitsForBatches`.
+  [[nodiscard]] virtual auto waits() const noexcept -> bool = 0;
 
   /// Returns an object that computes the contributions of this job. The open model, `job` and `layouts` must outlive
   /// it.

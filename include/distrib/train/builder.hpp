@@ -66,6 +66,7 @@ struct NoTrainer {
   }
   constexpr auto with_moving_average(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_gradient_accumulation(auto&&...) const -> NoTrainer { return {}; }
+  constexpr auto with_local_steps(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_gradient_clipping(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_check_numerics(auto&&...) const -> NoTrainer { return {}; }
   constexpr auto with_reduction(auto&&...) const -> NoTrainer { return {}; }
@@ -325,6 +326,36 @@ class TrainerBuilder {
     return with(&TrainingOptions::gradient_accumulation, batches);
   }
 
+  /// Makes each worker train alone for `count` batches, and only then send and receive: from the values of a step it
+  /// makes `count` local steps on a copy of its own, with `updater`, and its contribution is (values before - values
+  /// after). The updater of `with_updater` takes the mean of these for a gradient. So the traffic for each batch falls
+  /// to 1 / count (Local SGD; DiLoCo). A rate that makes one small step, such as the default of `with_updater`, would
+  /// throw the work of the workers away. Choose `Momentum{.learning_rate = 0.7F, .momentum = 0.9F, .use_nesterov =
+  /// true}`, or `Sgd{1}` for the plain mean.
+  ///
+  /// Steps of the job, of hooks, checkpoints and schedules of `with_updater` are then these rounds. Only `StopAtStep`
+  /// counts local steps, so that it stops after the same number of batches; it must be a multiple of `count`. The model
+  /// (`StepContext::step`), `FeedFn` and schedules of `updater` see the number of the local step, whose batch is the one
+  /// that the step of this number has without local steps.
+  ///
+  /// The slots of `updater` begin anew in each round: then a contribution follows from the job and the values of its
+  /// step, and any process can make it again with the same bits. Clipping and accumulation are those of each local
+  /// step. What has an updater of the model is updated with that one in the local steps too. `count` is at most 65536.
+  ///
+  /// Default: none. Throws `optimizer_errc` if the updater's hyper-parameters are not usable. `build` throws
+  /// `train_errc::bad_local_steps` for a model with tables, for a `count` of 0 or above 65536, and if `StopAtStep` is
+  /// not a multiple of it.
+  template <Updater U>
+  [[nodiscard]] auto with_local_steps(std::uint32_t count, U updater) const -> TrainerBuilder {
+    detail::check_updater(updater);
+    return with(&TrainingOptions::local_steps, LocalSteps{count, std::move(updater)});
+  }
+  template <class U>
+  auto with_local_steps(std::uint32_t, U) const -> detail::NoTrainer {
+    detail::explain_updater<U>();
+    return {};
+  }
+
   /// Sets how each gradient is made smaller before it is sent: `ClipByNorm` or `ClipByValue`. The norm is that of the
   /// whole gradient of one contribution, of all variables and of the rows of tables together. So each contribution is
   /// clipped, and then their mean is taken; PyTorch's DDP takes the mean first. Counters are not clipped, and neither
@@ -396,9 +427,10 @@ class TrainerBuilder {
   }
 
   /// Sets what opens directories in object stores: `s3_stores()` of `remote.hpp`, component distrib::http. Then
-  /// `SaveCheckpoint::directory` of a job in a cluster may be a URL, "s3://bucket/run": parameter servers keep their cuts
-  /// there, and no disk is shared. All tasks need it. Not possible for a job in one process and with replicas. Without
-  /// it a URL is refused at the start: `ps_errc::no_object_store`.
+  /// `SaveCheckpoint::directory` may be a URL, "s3://bucket/run": parameter servers, or the job in one process, keep their
+  /// cuts there, and no disk is shared. So may `ExportModel::to`. All tasks need it. Not possible with replicas:
+  /// `train_errc::replicas_in_store`. Without it a URL is refused at the start: `ps_errc::no_object_store` or
+  /// `export_errc::no_object_store`.
   [[nodiscard]] auto with_object_stores(OpenObjectStore open) const -> TrainerBuilder {
     return with(&TrainingOptions::object_stores, std::move(open));
   }
@@ -450,8 +482,8 @@ class TrainerBuilder {
     constexpr bool once = detail::each_setting_once<decltype(R::hooks)>;
     static_assert(
         once,
-        "distrib: build: each of StopAtStep, SaveCheckpoint, ExportModel, Evaluate and GlobalStepWaiter may be given "
-        "only once");
+        "distrib: build: each of StopAtStep, SaveCheckpoint, ExportModel, Evaluate, ProgressiveValidation and "
+        "GlobalStepWaiter may be given only once");
     static_assert(
         measurable,
         "distrib: for the hook Evaluate{}, a model needs: auto evaluate(const distrib::Batch<Example>&, const "

@@ -3,7 +3,9 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/runtime_variables.hpp>
+#include <distrib/data/batch_source.hpp>
 #include <distrib/example/batch.hpp>
+#include <distrib/optimizer/any_updater.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
@@ -20,6 +22,8 @@
 #include <distrib/train/feed_fn.hpp>
 #include <distrib/train/job/accumulate_gradients.hpp>
 #include <distrib/train/job/clip_gradients.hpp>
+#include <distrib/train/job/local_round.hpp>
+#include <distrib/train/metrics.hpp>
 #include <distrib/train/model.hpp>
 #include <distrib/train/model_updaters.hpp>
 
@@ -27,6 +31,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -40,7 +45,8 @@ namespace distrib {
 inline namespace v0 {
 
 /// Computes contributions with a model: reads the batches of (step, rank), asks the model which rows of its tables they
-/// need, asks it for the gradients, and divides their mean into the blocks of the shards.
+/// need, asks it for the gradients, and divides their mean into the blocks of the shards. In a job with local steps it
+/// updates a copy of the values with these gradients, batch by batch, and divides what that has changed.
 ///
 /// Threads: several at once, but only one for each rank: each rank has its own scratch memory, which is allocated when
 /// the rank is first used. So a worker of a cluster has memory for its own rank only, however many ranks the job has.
@@ -49,22 +55,31 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   using Variables = typename M::Variables;
 
  public:
-  /// `of_model`: the updaters that the model brings. `feeds`: extra input of the model, see `FeedFn`.
+  /// Measures a batch before it is trained on: see `ProgressiveValidation`.
+  using Evaluate = std::function<Metrics(const M&, const Batch<typename M::Example>&, const Values<Variables>&)>;
+
+  /// `of_model`: the updaters that the model brings. `feeds`: extra input of the model, see `FeedFn`. `local_updater`:
+  /// makes the local steps; needed if the job has any.
   Contributor(const M& model, const Source& source, const Job& job, std::span<const ShardLayout> layouts,
-              const ModelUpdaters& of_model = {}, std::vector<FeedFn> feeds = {})
+              const ModelUpdaters& of_model = {}, std::vector<FeedFn> feeds = {}, Evaluate evaluate = {},
+              const std::optional<AnyUpdater>& local_updater = {})
       : model_{model},
         source_{source},
         job_{job},
         layouts_{layouts},
         not_clipped_{updated_by_model(job, of_model)},
         feeds_{std::move(feeds)},
-        ranks_(job.ranks) {}
+        evaluate_{std::move(evaluate)},
+        ranks_(job.ranks) {
+    if (job.local_steps != 0) local_updaters_ = local_updaters(job, of_model, local_updater.value());
+  }
 
   /// Reads the batches of (step, rank) before their contribution is computed, while the values are on their way. In a job
   /// with tables, the batch of `step + 1` may be prepared before the contribution of `step` is computed. Returns the
   /// rows that are needed, one request per shard; an empty list without tables. `others`: keys whose rows are wanted in
   /// addition, and do not get a gradient. Trap: if the step is prepared already, nothing is done, and the requests
-  /// remain those of the first call, with the `others` of that call.
+  /// remain those of the first call, with the `others` of that call. In a job with local steps only the batch of the
+  /// first of them is read.
   ///
   /// For the step after the last one of the rank no batch is read: the request is for the rows of `others` and the
   /// digests of the tables, made anew by each call. For later steps the result is an empty list.
@@ -78,7 +93,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     if (step > last || ahead.step != step) {
       ahead.step = 0;  // until the rest has succeeded
       if (step > last) ahead.keys.find({}, others, true);
-      else read(rank, step, others, ahead);
+      else read(rank, first_local(step), others, ahead);
       ahead.step = step;
     }
     return has_tables() ? ahead.keys.wanted() : std::vector<WantedRows>{};
@@ -103,6 +118,10 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   /// the loss. With n = `Job::gradient_accumulation`, its batches are the n batches of the source from number
   /// ((step - 1) * ranks + rank) * n on; reads them unless `prepare` has done so. Throws what `prepare` throws; what the
   /// model's `gradients()` throws is nested in a `std::runtime_error` that names step, rank and batch.
+  ///
+  /// With H = `Job::local_steps`, the contribution of step s consists of the local steps (s - 1) * H + 1 to s * H. Each
+  /// has the batches that the step of its number has in a job without local steps; the model, `FeedFn` and errors see
+  /// that number. The result is the mean of the losses.
   auto operator()(Rank rank, Step step, std::span<const SharedBuffer> values,
                   std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float override {
     prepare(rank, step);
@@ -125,8 +144,8 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       if (mine.more) mine.more->rows(table).resize(ahead.keys.rows(table), dim);
       ahead.keys.collect(values, table, mine.values.rows(table).data());
     }
-    const float loss = mean_gradients(mine, ahead, step, rank);
-    mine.norm = clip_gradients(job_, mine.gradients, not_clipped_);
+    mine.metrics = {};
+    const float loss = mine.round ? local_steps(mine, step, rank) : clipped_gradients(mine, ahead, step, rank);
     for_each_entry([&](std::size_t shard, const auto& layout, const auto& entry) {
       if (!entry.travels_whole)
         gather_to_send(layout, entry, std::as_const(mine.gradients).data(entry.variable), gradients[shard]->data());
@@ -136,9 +155,14 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     return loss;
   }
 
-  /// Returns the norm of the rank's last gradient before it was clipped; NaN if the job does not clip by norm. To be
-  /// called by the thread that computed the contribution, or when it has finished.
+  /// Returns the norm of the rank's last gradient before it was clipped, in a job with local steps that of the last one;
+  /// NaN if the job does not clip by norm. To be called by the thread that computed the contribution, or when it has
+  /// finished.
   [[nodiscard]] auto gradient_norm(Rank rank) const -> float override { return of(rank).norm; }
+
+  /// Sets what is asked between two local steps, on the thread that makes them. If it returns false, the contribution is
+  /// not made: `RoundLeft` is thrown. Empty: nothing is asked.
+  void ask_between(std::function<bool()> go_on) override { go_on_ = std::move(go_on); }
 
   /// Copies the rows of `others`, which `prepare` of this step has asked for, from the values that arrived for this
   /// step into `to`. Returns false if the step is not prepared, or if no rows of `others` were asked for. Must be
@@ -161,6 +185,38 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     return any;
   }
 
+  /// From now on measures batches with `evaluate` before they are trained on. Does nothing without `evaluate`.
+  void validate() override { validates_ = static_cast<bool>(evaluate_); }
+
+  /// Returns the metrics of the batches of the rank's last contribution, as they were before they were trained on; empty
+  /// before `validate()`. To be called as `gradient_norm`.
+  [[nodiscard]] auto validated(Rank rank) const -> Metrics override { return of(rank).metrics; }
+
+  /// False if `prepare` of this step, and so the contribution, would have to wait for records: see
+  /// `detail::WaitsForBatches`. Looks for new ones. Throws what the data throw.
+  [[nodiscard]] auto is_ready([[maybe_unused]] Rank rank, [[maybe_unused]] Step step) -> bool override {
+    if constexpr (detail::WaitsForBatches<Source>) {
+      if (step > job_.steps_of(rank)) return true;
+      const Step end = first_local(step + 1);
+      for (Step local = first_local(step); local != end; ++local)
+        for (std::uint64_t i = 0; i < job_.gradient_accumulation; ++i)
+          if (!source_.is_there(first_batch(local, rank) + i)) return false;
+    }
+    return true;
+  }
+
+  /// The job continues after this step. Throws if the data cannot have given the batches before. Synchronous jobs only.
+  void continue_after([[maybe_unused]] Step step) override {
+    if constexpr (detail::WaitsForBatches<Source>)
+      if (job_.consistency.is_synchronous()) source_.continue_after(first_batch(first_local(step + 1), 0));
+  }
+
+  /// No restart goes back to a step before this one. Synchronous jobs only.
+  void let_go([[maybe_unused]] Step step) override {
+    if constexpr (detail::WaitsForBatches<Source>)
+      if (job_.consistency.is_synchronous()) source_.let_go(first_batch(first_local(step + 1), 0));
+  }
+
  private:
   struct Ahead {
     Ahead(const RuntimeVariables& variables, const Job& job, std::span<const ShardLayout> layouts)
@@ -177,10 +233,14 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     BatchKeys keys;
   };
   struct OfRank {
-    OfRank(const RuntimeVariables& variables, const Job& job, std::span<const ShardLayout> layouts)
+    OfRank(const RuntimeVariables& variables, const Job& job, std::span<const ShardLayout> layouts,
+           const std::vector<AnyUpdater>& updaters)
         : values{variables}, gradients{variables} {
       for (int i = 0; i < (job.tables.empty() ? 1 : 2); ++i) aheads.emplace_back(variables, job, layouts);
       if (job.gradient_accumulation > 1) more.emplace(variables);
+      if (job.local_steps == 0) return;
+      own.emplace(variables);
+      round.emplace(job, updaters);
     }
     auto ahead(Step step) -> Ahead& { return aheads[step % aheads.size()]; }
 
@@ -189,14 +249,18 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     Gradients<Variables> gradients;
     Feed feed;  // of the contribution
     float norm = std::numeric_limits<float>::quiet_NaN();  // of the last gradient, see `clip_gradients`
+    Metrics metrics;  // of the last contribution, if it validates
     bool told_source = false;  // which batches it reads
     std::optional<Gradients<Variables>> more;  // of one batch, while `gradients` is the sum of the batches before it
+    std::optional<Values<Variables>> own;  // which the local steps change; empty without local steps
+    std::optional<LocalRound> round;
   };
 
   // Returns the scratch memory of a rank; allocates it at the first call.
   auto of(Rank rank) const -> OfRank& {
     std::unique_ptr<OfRank>& mine = ranks_[rank];
-    if (mine == nullptr) mine = std::make_unique<OfRank>(RuntimeVariables{job_.variables, job_.tables}, job_, layouts_);
+    if (mine == nullptr)
+      mine = std::make_unique<OfRank>(RuntimeVariables{job_.variables, job_.tables}, job_, layouts_, local_updaters_);
     return *mine;
   }
 
@@ -230,9 +294,41 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     return ((step - 1) * job_.ranks + rank) * job_.gradient_accumulation;
   }
 
+  // Returns the number of the first local step of a contribution; without local steps, that of the contribution.
+  [[nodiscard]] auto first_local(Step step) const noexcept -> Step {
+    return job_.local_steps == 0 ? step : (step - 1) * job_.local_steps + 1;
+  }
+
   void for_each_entry(auto&& visit) const {
     for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
       for (const auto& entry : layouts_[shard].entries()) visit(shard, layouts_[shard], entry);
+  }
+
+  // Makes the local steps of one contribution and leaves what they have changed in `mine.gradients`, which has the
+  // gradients of each step before. Returns the mean loss.
+  auto local_steps(OfRank& mine, Step step, Rank rank) const -> float {
+    Ahead& ahead = mine.ahead(step);
+    ahead.step = 0;  // it has other batches at the end, also after an exception
+    const Step first = first_local(step);
+    float loss = 0;
+    mine.round->begin(first - 1, std::as_const(mine.values), *mine.own);
+    for (Step local = first; local < first + job_.local_steps; ++local) {
+      if (local != first) {
+        if (go_on_ && !go_on_()) throw RoundLeft{};
+        read(rank, local, {}, ahead);
+      }
+      loss += clipped_gradients(mine, ahead, local, rank);
+      mine.round->step(mine.gradients, *mine.own);
+    }
+    mine.round->end(std::as_const(mine.values), std::as_const(*mine.own), mine.gradients);
+    return loss / static_cast<float>(job_.local_steps);
+  }
+
+  // Leaves the clipped mean of the gradients of all batches in `mine.gradients`. Returns the mean loss.
+  auto clipped_gradients(OfRank& mine, const Ahead& ahead, Step step, Rank rank) const -> float {
+    const float loss = mean_gradients(mine, ahead, step, rank);
+    mine.norm = clip_gradients(job_, mine.gradients, not_clipped_);
+    return loss;
   }
 
   // Leaves the mean of the gradients of all batches in `mine.gradients`. Returns the mean loss.
@@ -259,7 +355,9 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       mine.values.set_index(table, ahead.keys.index(table).subspan(begin, ahead.ends[table][number] - begin));
     }
     try {
-      return model_.gradients(ahead.batches[number], std::as_const(mine.values), gradients,
+      const Values<Variables>& values = mine.own ? *mine.own : mine.values;
+      if (validates_) mine.metrics.merge(evaluate_(model_, ahead.batches[number], values));
+      return model_.gradients(ahead.batches[number], values, gradients,
                               StepContext{step, rank, job_.ranks, job_.seed, number, &mine.feed});
     } catch (const std::exception& error) {
       std::throw_with_nested(std::runtime_error("step " + std::to_string(step) + " of worker " + std::to_string(rank) +
@@ -273,7 +371,11 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   const Job& job_;
   std::span<const ShardLayout> layouts_;
   std::vector<bool> not_clipped_;  // see `updated_by_model`
+  std::function<bool()> go_on_;  // see `ask_between`
+  std::vector<AnyUpdater> local_updaters_;  // of each variable; empty without local steps
   std::vector<FeedFn> feeds_;
+  Evaluate evaluate_;  // may be empty
+  bool validates_ = false;
   mutable std::vector<std::unique_ptr<OfRank>> ranks_;  // null: the rank was not used yet
 };
 

@@ -24,6 +24,7 @@ enum class train_errc {
   bad_initial_name, ///< An entry of `InitialCheckpointOptions::names` has none of the allowed forms, or two entries are for the same name. Write two names, or two prefixes that end with '/'.
   bad_embedding,    ///< An Embedding has `min_count` 0; or it has `rows`, and so all rows from the start, but also a `min_count` other than 1, an `evict_after` or a `max_rows`: leave out one or the others. Or it has `evict_in_turns` without `evict_after`, or `half_life` or `max_new_keys` without `max_rows`: give both. Or `max_rows` or `max_new_keys` is above 2^40.
   bad_accumulation, ///< `with_gradient_accumulation` has 0 batches, or more than 4096. Use a number between; 1 is the default.
+  bad_local_steps,  ///< `with_local_steps` has 0 steps, or more than 65536; or the model has tables; or `StopAtStep` is not a multiple of these steps. Change what the text names.
   bad_hook,         ///< The arguments of a hook exclude each other, or one that it needs is missing; the text says which. Give exactly what it asks for.
   nan_loss,         ///< The loss of a contribution is NaN, and the hook `NanTensor` ends the job then. Lower the learning rate, clip the gradients, or look for the batch that the text names.
   only_in_one_process, ///< A hook asks for something that only a job in one process can do: checkpoints by time, or a number of steps from where the run begins. In a cluster, use `SaveCheckpoint::every_steps` and `StopAtStep::last_step`.
@@ -35,7 +36,7 @@ enum class train_errc {
   session_over,     ///< `run` of a session was called after its end: all steps are done, it was asked to stop, or an error has ended it. Ask `should_stop()` before each `run`.
   not_ready,        ///< A session could not begin: within `SessionOptions::max_wait` the chief has not joined, or the parameter servers have sent no values; or `SessionOptions::ready` reports what is missing. Start the other tasks, or give them more time.
   cannot_export,    ///< `ExportModel` in a job that it cannot export: one in one process, an asynchronous one, or one whose steps may differ after a restart (backup workers, `OwnBatches`); or a table is kept as float16. Train it synchronously in a cluster, keep the table as bfloat16 or float32, or leave the hook out.
-  only_in_a_cluster, ///< A job in one process, or a hook of it, would save in an object store, or a job with replicas would. Save in a directory; or start parameter servers, without replicas.
+  replicas_in_store, ///< A job with replicas would save in an object store. Save in a directory, or leave the replicas out: what is in the store outlives any disk.
   cannot_deal,      ///< `--ranks` in a job whose ranks cannot be dealt; the text says why. Dealt ranks need a synchronous job in a cluster, without backup workers and tables, that adds in a tree (`with_reduction(ReductionOrder::tree)`, which is the default above 8 ranks), without `OwnBatches`, `ExportModel` and sessions. Train so, or leave `--ranks` out.
 };
 // clang-format on
@@ -70,6 +71,9 @@ inline constexpr ErrorText train_texts[] = {
      "checkpoint, and each name of the job only once"},
     {train_errc::bad_accumulation, failure::invalid_argument,
      "the number of batches of one contribution must be from 1 to 4096"},
+    {train_errc::bad_local_steps, failure::invalid_argument,
+     "a worker makes from 1 to 65536 local steps of its own, the model has no tables, and StopAtStep is a multiple of "
+     "the local steps"},
     {train_errc::bad_hook, failure::invalid_argument, "the arguments of this hook do not go together"},
     {train_errc::nan_loss, failure::invalid_argument,
      "NaN loss during training: lower the learning rate, clip the gradients, or look at this batch"},
@@ -98,8 +102,8 @@ inline constexpr ErrorText train_texts[] = {
     {train_errc::cannot_export, failure::unsupported,
      "ExportModel needs a cluster, a synchronous job without backup workers and OwnBatches, and no table kept as "
      "float16: train so, or leave the hook out"},
-    {train_errc::only_in_a_cluster, failure::unsupported,
-     "only parameter servers without replicas save in an object store: name a directory"},
+    {train_errc::replicas_in_store, failure::unsupported,
+     "a job with replicas cannot save in an object store: name a directory, or leave the replicas out"},
     {train_errc::cannot_deal, failure::unsupported,
      "the ranks of this job cannot be dealt to processes: change what the text names, or leave --ranks out"},
 };

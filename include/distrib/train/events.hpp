@@ -80,6 +80,12 @@ struct Evaluated {
   std::string checkpoint = {};  ///< Prefix of the checkpoint whose values were measured; only at an evaluator.
 };
 
+/// The model was measured on batches before it was trained on them: see `ProgressiveValidation`.
+struct ValidatedProgressively {
+  Step step = 0;  ///< The last step whose batches were measured.
+  Metrics metrics;  ///< Of all batches of this process since the last such event.
+};
+
 /// The result of a training run. In a cluster the chief has all of it. Another worker has neither metrics, hash nor
 /// checkpoint, and its loss is that of its own contribution. A parameter server has nothing: all members are as they
 /// were made here, and `loss` is NaN.

@@ -20,6 +20,8 @@ using Feed = std::vector<std::pair<std::string, std::vector<float>>>;
 /// Gives the model extra input for each contribution, as TensorFlow's FeedFnHook: `FeedFn{[](Step step, Rank) -> Feed {
 /// return {{"keep_probability", {step < 100 ? 1.0F : 0.5F}}}; }}`. The model reads it by `StepContext::feed`.
 ///
+/// With local steps it gives input for each of them, by their numbers.
+///
 /// `feed_fn` must be a pure function of step and rank: after a failure a contribution is computed again, and must have
 /// the same bytes. Called on the threads that compute contributions, for several ranks at once. Several of these hooks
 /// are allowed; two feeds of one name end the job with `train_errc::bad_hook`.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/event.hpp>
+#include <distrib/record/any_object_store.hpp>
 #include <distrib/train/events.hpp>
 
 #include <concepts>
@@ -25,6 +26,9 @@ inline constexpr bool hears_saved = requires(H& hook, const CheckpointSaved& eve
 template <class H>
 inline constexpr bool hears_evaluated = requires(H& hook, const Evaluated& event) { hook.on_evaluated(event); };
 template <class H>
+inline constexpr bool hears_validated =
+    requires(H& hook, const ValidatedProgressively& event) { hook.on_validated(event); };
+template <class H>
 inline constexpr bool hears_phase = requires(H& hook, const PhaseMeasured& event) { hook.on_phase(event); };
 template <class H> inline constexpr bool hears_event = requires(H& hook, const Event& event) { hook.on_event(event); };
 template <class H> inline constexpr bool hears_end = requires(H& hook, const JobEnd& event) { hook.on_end(event); };
@@ -39,6 +43,13 @@ inline constexpr bool may_stop = requires(const H& hook) {
 template <class H>
 inline constexpr bool asks_for_checkpoints = requires(H& hook) {
   { hook.wants_checkpoint() } -> std::same_as<bool>;
+};
+template <class H>
+inline constexpr bool uses_object_stores =
+    requires(H& hook, const OpenObjectStore& open) { hook.use_object_stores(open); };
+template <class H>
+inline constexpr bool keeps_checkpoints = requires(const H& hook) {
+  { hook.kept_directory() } -> std::convertible_to<std::string>;
 };
 template <class H>
 inline constexpr bool writes_files = requires(const H& hook) {
@@ -61,6 +72,7 @@ template <class H> inline constexpr bool is_setting = requires { typename H::Set
 /// - `on_saving(const CheckpointBegun&)`: a checkpoint is about to be written. In one process only.
 /// - `on_saved(const CheckpointSaved&)`: a checkpoint is durable.
 /// - `on_evaluated(const Evaluated&)`: the model was measured.
+/// - `on_validated(const ValidatedProgressively&)`: it was measured on batches before it was trained on them.
 /// - `on_event(const Event&)`: something else happened, such as a lost connection.
 /// - `on_phase(const PhaseMeasured&)`: the task has spent time on something. Measured only if a hook has this member.
 /// - `on_end(const JobEnd&)`: a run is over.
@@ -69,8 +81,8 @@ template <class H> inline constexpr bool is_setting = requires { typename H::Set
 /// hooks of other workers `on_contribution`, `on_phase` and `on_event`, and the hooks of parameter servers `on_phase`
 /// and `on_event`.
 ///
-/// The settings (`StopAtStep`, `SaveCheckpoint`, `ExportModel`, `Evaluate`, `FeedFn`, `GlobalStepWaiter`), which have a
-/// member type `Setting`, are also hooks.
+/// The settings (`StopAtStep`, `SaveCheckpoint`, `ExportModel`, `Evaluate`, `FeedFn`, `GlobalStepWaiter`,
+/// `ProgressiveValidation`), which have a member type `Setting`, are also hooks.
 ///
 /// More members are optional:
 /// - `report() -> std::optional<Event>` returns an event for all hooks, or an empty optional. Called after each event.
@@ -83,7 +95,11 @@ template <class H> inline constexpr bool is_setting = requires { typename H::Set
 ///   each event, in one process only; in a cluster the steps of checkpoints are part of the job, so `run()` throws
 ///   `train_errc::only_in_one_process`.
 /// - `written_directory() const -> std::string` names the directory in which the hook writes files: only one job at a
-///   time may use it, see `WriterLocks`.
+///   time may use it, see `WriterLocks`. A URL names a directory in an object store, which has no lock.
+/// - `use_object_stores(const OpenObjectStore&)` receives what `TrainerBuilder::with_object_stores` has, before the first
+///   event; empty: no URL can be opened.
+/// - `kept_directory() const -> std::string` names the directory to which the hook copies or links checkpoints: it must
+///   be where they are, on file systems or in an object store.
 ///
 /// Semantics: a value. A copy of a hook that has received no event yet is equivalent to the original. Members are
 /// called on the thread of `run()`, one call at a time, in the order of the events. A hook cannot end the
@@ -93,10 +109,11 @@ template <class H> inline constexpr bool is_setting = requires { typename H::Set
 /// Errors: an exception from a hook leaves `run()`. Nothing more is saved and `on_end` is not called; in a cluster the
 /// other tasks wait for this task as for one that died.
 template <class H>
-concept Hook = std::copy_constructible<H> &&
-               (detail::hears_start<H> || detail::hears_contribution<H> || detail::hears_step<H> ||
-                detail::hears_saving<H> || detail::hears_saved<H> || detail::hears_evaluated<H> ||
-                detail::hears_event<H> || detail::hears_phase<H> || detail::hears_end<H> || detail::is_setting<H>);
+concept Hook =
+    std::copy_constructible<H> &&
+    (detail::hears_start<H> || detail::hears_contribution<H> || detail::hears_step<H> || detail::hears_saving<H> ||
+     detail::hears_saved<H> || detail::hears_evaluated<H> || detail::hears_validated<H> || detail::hears_event<H> ||
+     detail::hears_phase<H> || detail::hears_end<H> || detail::is_setting<H>);
 
 }  // namespace v0
 }  // namespace distrib

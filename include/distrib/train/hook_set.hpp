@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/record/any_object_store.hpp>
 #include <distrib/train/events.hpp>
 #include <distrib/train/hook.hpp>
 
@@ -16,7 +17,7 @@ inline namespace v0 {
 
 /// The events that hooks can receive.
 using TrainingEvent = std::variant<JobStart, ContributionMade, StepDone, CheckpointBegun, CheckpointSaved, Evaluated,
-                                   Event, PhaseMeasured, JobEnd>;
+                                   ValidatedProgressively, Event, PhaseMeasured, JobEnd>;
 
 /// A list of hooks behind one type. Copies share the hooks. Threads: one at a time.
 class HookSet {
@@ -28,6 +29,9 @@ class HookSet {
       std::string reason;
       std::apply([&reason](const auto&... hook) { (ask_reason(hook, reason), ...); }, *kept);
       return reason;
+    };
+    use_object_stores_ = [kept](const OpenObjectStore& open) {
+      std::apply([&open](auto&... hook) { (use_stores(hook, open), ...); }, *kept);
     };
     wants_checkpoint_ = [kept] { return std::apply([](auto&... hook) { return (false | ... | asks(hook)); }, *kept); };
     tell_ = [kept](const TrainingEvent& event) {
@@ -44,6 +48,9 @@ class HookSet {
   /// Passes an event to each hook that has a member for its kind, in the order of the hooks. Then asks each hook that
   /// has a `report()`, in the same order, and passes its report to all hooks.
   void tell(const TrainingEvent& event) { tell_(event); }
+
+  /// Passes on what opens directories in object stores.
+  void use_object_stores(const OpenObjectStore& open) { use_object_stores_(open); }
 
   /// True if a hook hears of phases, so that they have to be measured.
   [[nodiscard]] auto hears_phases() const noexcept -> bool { return hears_phases_; }
@@ -68,6 +75,8 @@ class HookSet {
       if (const auto* e = std::get_if<CheckpointSaved>(&event)) hook.on_saved(*e);
     if constexpr (detail::hears_evaluated<H>)
       if (const auto* e = std::get_if<Evaluated>(&event)) hook.on_evaluated(*e);
+    if constexpr (detail::hears_validated<H>)
+      if (const auto* e = std::get_if<ValidatedProgressively>(&event)) hook.on_validated(*e);
     if constexpr (detail::hears_event<H>)
       if (const auto* e = std::get_if<Event>(&event)) hook.on_event(*e);
     if constexpr (detail::hears_phase<H>)
@@ -85,7 +94,12 @@ class HookSet {
     else return false;
   }
 
+  template <class H> static void use_stores(H& hook, const OpenObjectStore& open) {
+    if constexpr (detail::uses_object_stores<H>) hook.use_object_stores(open);
+  }
+
   bool hears_phases_ = false;
+  std::function<void(const OpenObjectStore&)> use_object_stores_;
   std::function<void(const TrainingEvent&)> tell_;
   std::function<std::string()> stop_reason_;
   std::function<bool()> wants_checkpoint_;

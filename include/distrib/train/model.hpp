@@ -23,11 +23,11 @@ inline namespace v0 {
 /// Says which contribution is computed. A model must take all random numbers in `gradients()` from `random()`, so that
 /// the same name (step, rank) gives the same bytes on any worker at any time.
 struct StepContext {
-  Step step = 0;              ///< From 1.
+  Step step = 0;              ///< From 1. In a job with local steps: the number of the local step.
   Rank rank = 0;  ///< From 0.
   std::uint32_t workers = 1;  ///< Number of ranks of the job.
   std::uint64_t seed = 0;     ///< Seed of the job.
-  std::uint32_t micro_batch = 0;  ///< Number of the batch within the contribution, see `with_gradient_accumulation`.
+  std::uint32_t micro_batch = 0;  ///< Number of the batch within the gradient, see `with_gradient_accumulation`.
   const Feed* fed = nullptr;      ///< What `feed` finds. Valid during the call.
 
   /// Returns a new generator that depends only on (seed, step, rank, micro_batch); each call returns it in its initial

@@ -21,6 +21,11 @@ using ModelUpdaters = std::vector<std::pair<std::string, AnyUpdater>>;
 /// change of that mean. An empty list if `of_model` is empty.
 [[nodiscard]] DISTRIB_DECL auto updated_by_model(const Job& job, const ModelUpdaters& of_model) -> std::vector<bool>;
 
+/// Returns the updater of each variable of the job in the worker's local steps: that of the model if it brings one for
+/// the variable, otherwise `updater`.
+[[nodiscard]] DISTRIB_DECL auto local_updaters(const Job& job, const ModelUpdaters& of_model, const AnyUpdater& updater)
+    -> std::vector<AnyUpdater>;
+
 }  // namespace v0
 }  // namespace distrib
 

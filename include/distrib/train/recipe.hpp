@@ -6,6 +6,7 @@
 #include <distrib/train/feed_fn.hpp>
 #include <distrib/train/global_step_waiter.hpp>
 #include <distrib/train/hook.hpp>
+#include <distrib/train/progressive_validation.hpp>
 #include <distrib/train/save_checkpoint.hpp>
 #include <distrib/train/stop_at_step.hpp>
 #include <distrib/train/training_options.hpp>
@@ -61,7 +62,9 @@ struct HookSettings {
   std::uint64_t evaluate_every = 0;
   bool by_evaluator = false;  ///< See `Evaluate::by_evaluator`.
   bool evaluate_averages = false;  ///< True if `Evaluate` measures the moving averages.
+  std::uint64_t validate_every = 0;  ///< See `ProgressiveValidation`. 0: there is none.
   std::vector<std::string> written;  ///< Directories in which hooks write files.
+  std::vector<std::string> kept;  ///< Directories to which hooks copy or link checkpoints.
 };
 
 namespace detail {
@@ -89,6 +92,16 @@ template <class Hooks> auto written_directories(const Hooks& hooks) -> std::vect
   std::vector<std::string> found;
   const auto look = [&](const auto& hook) {
     if constexpr (writes_files<std::remove_cvref_t<decltype(hook)>>) found.push_back(hook.written_directory());
+  };
+  std::apply([&](const auto&... hook) { (look(hook), ...); }, hooks);
+  return found;
+}
+
+/// Returns the directories to which hooks copy or link checkpoints.
+template <class Hooks> auto kept_directories(const Hooks& hooks) -> std::vector<std::string> {
+  std::vector<std::string> found;
+  const auto look = [&](const auto& hook) {
+    if constexpr (keeps_checkpoints<std::remove_cvref_t<decltype(hook)>>) found.push_back(hook.kept_directory());
   };
   std::apply([&](const auto&... hook) { (look(hook), ...); }, hooks);
   return found;
@@ -122,7 +135,11 @@ template <class Hooks> auto settings_of(const Hooks& hooks) -> HookSettings {
     settings.by_evaluator = evaluate.by_evaluator;
     settings.evaluate_averages = evaluate.averages;
   });
+  find_hook<ProgressiveValidation>(hooks, [&](const ProgressiveValidation& validation) {
+    settings.validate_every = validation.every_steps == 0 ? 1 : validation.every_steps;
+  });
   settings.written = written_directories(hooks);
+  settings.kept = kept_directories(hooks);
   return settings;
 }
 
@@ -132,10 +149,15 @@ template <class... Hs>
 inline constexpr bool each_setting_once<std::tuple<Hs...>> =
     (std::is_same_v<Hs, StopAtStep> + ... + 0) <= 1 && (std::is_same_v<Hs, SaveCheckpoint> + ... + 0) <= 1 &&
     (std::is_same_v<Hs, ExportModel> + ... + 0) <= 1 && (std::is_same_v<Hs, GlobalStepWaiter> + ... + 0) <= 1 &&
-    (is_evaluate<Hs> + ... + 0) <= 1;
+    (is_evaluate<Hs> + ... + 0) <= 1 && (std::is_same_v<Hs, ProgressiveValidation> + ... + 0) <= 1;
+
+template <class Hooks> inline constexpr bool validates = false;
+template <class... Hs>
+inline constexpr bool validates<std::tuple<Hs...>> = (std::is_same_v<Hs, ProgressiveValidation> || ...);
 
 template <class Hooks> inline constexpr bool evaluates = false;
-template <class... Hs> inline constexpr bool evaluates<std::tuple<Hs...>> = (is_evaluate<Hs> || ...);
+template <class... Hs> inline constexpr bool evaluates<std::tuple<Hs...>> =
+    (is_evaluate<Hs> || ...) || validates<std::tuple<Hs...>>;
 
 }  // namespace detail
 

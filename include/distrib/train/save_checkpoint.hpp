@@ -12,11 +12,12 @@ inline namespace v0 {
 
 /// Saves TensorFlow checkpoints `DIRECTORY/model.ckpt-STEP`. When the job starts again with the same directory, it
 /// continues from the newest complete checkpoint there. The directory is created if it does not exist. Only one job at
-/// a time may use it: another job ends at its start with `ps_errc::directory_in_use`.
+/// a time may use it: another job ends at its start with `ps_errc::directory_in_use`. In an object store two jobs in one
+/// process do not see each other: the second one takes the directory, and the first one ends when it saves next, with
+/// `ps_errc::shard_taken_over`.
 struct SaveCheckpoint {
   using Setting = SaveCheckpoint;
-  /// Directory of the checkpoints: a path; or in a cluster a URL, "s3://bucket/run", see
-  /// `TrainerBuilder::with_object_stores`.
+  /// Directory of the checkpoints: a path; or a URL, "s3://bucket/run", see `TrainerBuilder::with_object_stores`.
   std::string directory;
   /// A checkpoint is saved at each multiple of this number of steps (asynchronous: or soon after), and at the end. 0:
   /// only at the end. In a cluster checkpoints are left out when steps are faster than the disk, because each shard

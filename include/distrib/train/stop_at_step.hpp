@@ -10,7 +10,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Ends the job after a global step. Asynchronous: each contribution counts as a step. If the data end before, the job
+/// Ends the job after a global step. Asynchronous: each contribution counts as a step. With local steps these count, and
+/// both numbers must be multiples of `TrainerBuilder::with_local_steps`. If the data end before, the job
 /// ends with them. Neither member set: refused with `train_errc::no_end`; both: with `train_errc::bad_hook`.
 struct StopAtStep {
   using Setting = StopAtStep;

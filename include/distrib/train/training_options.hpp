@@ -66,6 +66,12 @@ struct AnyPartitioner {
 /// Says which variables belong to a group: a pure function of a variable.
 using VariablePredicate = std::function<bool(const VariableInfo&)>;
 
+/// The steps that each worker makes on its own copy of the values between two contributions.
+struct LocalSteps {
+  std::uint32_t count = 1;
+  AnyUpdater updater = Sgd{};
+};
+
 /// The roles of a training that do not appear in the type of its trainer: all except the model, its data and its hooks.
 /// A value. For the meaning of a member see the function `with_MEMBER` of `TrainerBuilder`.
 struct TrainingOptions {
@@ -80,6 +86,7 @@ struct TrainingOptions {
   std::uint64_t seed = 0;
   std::optional<MovingAverage> moving_average;
   std::uint32_t gradient_accumulation = 1;
+  std::optional<LocalSteps> local_steps;
   GradientClipping gradient_clipping;
   bool check_numerics = false;
   RowMean row_mean = RowMean::of_those_with_key;

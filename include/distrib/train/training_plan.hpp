@@ -17,6 +17,7 @@
 #include <distrib/train/save_checkpoint.hpp>
 #include <distrib/train/training_options.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -58,8 +59,10 @@ class TrainingPlan {
   [[nodiscard]] auto counts_from_start() const noexcept -> bool {
     return settings_.stop && settings_.stop->num_steps != 0;
   }
-  /// Returns `StopAtStep::last_step`; 0 if it is not set.
-  [[nodiscard]] auto stop_step() const noexcept -> Step { return settings_.stop ? settings_.stop->last_step : 0; }
+  /// Returns the step of the job at which `StopAtStep::last_step` ends it; 0 if that is not set.
+  [[nodiscard]] auto stop_step() const noexcept -> Step {
+    return settings_.stop ? settings_.stop->last_step / local_steps() : 0;
+  }
   /// True if in a cluster a task `evaluator` measures the model instead of the chief.
   [[nodiscard]] auto by_evaluator() const noexcept -> bool { return settings_.by_evaluator; }
   /// Returns when this worker begins.
@@ -68,7 +71,7 @@ class TrainingPlan {
   [[nodiscard]] auto written() const noexcept -> const std::vector<std::string>& { return settings_.written; }
 
   /// Asks the model for its variables and updaters, and checks that the recipe fits them: throws what `choose_updaters`
-  /// throws, `train_errc::no_such_variable` if an entry of `InitialCheckpointOptions::names` matches no variable or
+  /// throws, `train_errc::bad_local_steps` if the job cannot have the local steps of the recipe, `train_errc::no_such_variable` if an entry of `InitialCheckpointOptions::names` matches no variable or
   /// table, `train_errc::no_averages` if `Evaluate` needs averages without `with_moving_average`, and what the model
   /// throws.
   DISTRIB_DECL void check() const;
@@ -79,12 +82,12 @@ class TrainingPlan {
   [[nodiscard]] DISTRIB_DECL auto updater_finder() const -> UpdaterFinder;
 
   /// Returns the job in one process. Asks the model. Throws what `check` throws, `train_errc` if the options do not
-  /// make a job, and what the policies and `make_initial_values` throw. `done`: steps of the checkpoint from which it
+  /// make a job, and what the policies, `make_initial_values` and `check_directory` throw. `done`: steps of the checkpoint from which it
   /// continues, from which `StopAtStep::num_steps` counts.
   [[nodiscard]] DISTRIB_DECL auto local_job(const OpenModel& model, Step done = 0) const -> PlannedJob;
 
   /// Returns the job on `tasks` parameter servers and `ranks` workers. Each worker keeps at most `replay_budget_bytes`
-  /// of its contributions until a cut contains them. Throws as `local_job` and `check_directory` do.
+  /// of its contributions until a cut contains them. Throws as `local_job`; `train_errc::replicas_in_store`.
   [[nodiscard]] DISTRIB_DECL auto cluster_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
                                               std::size_t replay_budget_bytes) const -> PlannedJob;
 
@@ -99,7 +102,8 @@ class TrainingPlan {
   [[nodiscard]] DISTRIB_DECL auto cut_settings() const -> CutSettings;
 
   /// Throws `ps_errc::no_object_store` if `SaveCheckpoint::directory` is a URL and the recipe has no
-  /// `with_object_stores`, what that reports, or `train_errc::only_in_a_cluster` if the job has replicas.
+  /// `with_object_stores`, or what that reports; `train_errc::bad_hook` if checkpoints are in an object store and a hook
+  /// keeps some of them elsewhere.
   DISTRIB_DECL void check_directory() const;
 
   /// True if the model is measured with the moving averages of the values.
@@ -112,12 +116,25 @@ class TrainingPlan {
     return every != 0 && step / every != before / every;
   }
 
+  /// True if batches are measured before they are trained on: see `ProgressiveValidation`.
+  [[nodiscard]] auto validates() const noexcept -> bool { return settings_.validate_every != 0; }
+  /// True if what was measured must be told after `step`, when it was last considered after `before`.
+  [[nodiscard]] auto is_validated_between(Step before, Step step) const noexcept -> bool {
+    const std::uint64_t every = settings_.validate_every;
+    return every != 0 && step / every != before / every;
+  }
+
  private:
   DISTRIB_DECL void check_forms();
   DISTRIB_DECL void check_initial_names() const;
   DISTRIB_DECL auto chosen_updaters() const -> ChosenUpdaters;
+  DISTRIB_DECL void check_local_steps() const;
   DISTRIB_DECL static void check_rows(const TableInfo& table);
   DISTRIB_DECL void check_exports(const Job& job) const;
+  // The steps of `StopAtStep` that are one step of the job.
+  [[nodiscard]] auto local_steps() const noexcept -> std::uint64_t {
+    return options_.local_steps ? std::max(1U, options_.local_steps->count) : 1;
+  }
   [[nodiscard]] auto every_steps() const noexcept -> std::uint64_t { return save() ? save()->every_steps : 0; }
   DISTRIB_DECL auto make_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks, std::uint32_t replicas,
                              Step done) const -> PlannedJob;

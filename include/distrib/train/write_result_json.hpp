@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/decl.hpp>
+#include <distrib/record/any_object_store.hpp>
 #include <distrib/train/events.hpp>
 
 #include <string>
@@ -25,8 +26,12 @@ namespace detail {
 
 /// Writes `result_json` to a file; an existing file is replaced in one step. Throws `std::system_error` with the path;
 /// `ps_errc::directory_in_use` if for 5 s another process has been writing the same file.
+///
+/// `path` may be a URL, "s3://bucket/run/summary.json", that `open` opens. A store that does not answer is asked again
+/// for 60 s; then its error is thrown.
 DISTRIB_DECL void write_result_json(const std::string& path, const TrainingResult& result, std::string_view events,
-                                    const std::vector<std::pair<std::string, double>>& further = {});
+                                    const std::vector<std::pair<std::string, double>>& further = {},
+                                    const OpenObjectStore& open = {});
 
 }  // namespace v0
 }  // namespace distrib

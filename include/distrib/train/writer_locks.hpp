@@ -15,8 +15,8 @@ inline namespace v0 {
 /// The locks that a trainer holds while it runs, so that no other job writes in its directories. Where hooks write
 /// files it holds the lock of the writer "chief". A job in one process also holds, where its checkpoints are, the locks
 /// of parameter servers: "ps-0", and every other one that has a lock file there. A directory that is named twice is
-/// locked once. Best effort, see `DirectoryLock`: without support for locks no job is refused. The destructor releases
-/// the locks.
+/// locked once. Best effort, see `DirectoryLock`: without support for locks no job is refused. Directories of object
+/// stores have no locks: cuts there have claims, see `ObjectCuts`. The destructor releases the locks.
 ///
 /// Threads: one at a time.
 class WriterLocks {

@@ -260,6 +260,96 @@ TEST_CASE("ObjectCuts: an asynchronous shard keeps to its line, also after anoth
   CHECK(story::steps_of(last.open().cuts) == std::vector<Step>{9});
 }
 
+TEST_CASE("ObjectCuts: a cut that was read when the shard was opened is not taken for a newer one of its step",
+          "[ps]") {
+  const auto bucket = new_bucket();
+  {
+    ObjectProcess first{bucket, quarters(1), 0, 1};
+    CHECK_FALSE(first.open().failure);
+    for (const Step step : {3U, 6U}) CHECK_FALSE(first.save(step, static_cast<float>(step)).failure);
+  }
+  ObjectProcess second{bucket, quarters(1), 0, 2};
+  CHECK_FALSE(second.open().failure);
+  CHECK_FALSE(second.save(6, 7).failure);
+  CHECK(second.value_at(6) == 7);
+  CHECK_FALSE(second.open().failure);
+  CHECK(bucket->asked("get run/cuts/00000000000000000006/") == 3);
+  CHECK(second.value_at(6) == 7);
+  CHECK(bucket->asked("get run/cuts/00000000000000000006/") == 3);  // it was read when the shard was opened
+  CHECK(second.value_at(3) == 3);
+}
+
+TEST_CASE("ObjectCuts: an object whose cut is of another step than its name is damaged", "[ps]") {
+  const auto bucket = new_bucket();
+  {
+    ObjectProcess first{bucket, quarters(1), 0, 1};
+    CHECK_FALSE(first.open().failure);
+    CHECK_FALSE(first.save(3, 3).failure);
+  }
+  const CutObjectNames names{"run"};
+  CutKey key{3, 0, 1, {1, 1}, 1};
+  const auto bytes = bucket->objects.at(names.cut(key));
+  key.step = 4;
+  bucket->objects[names.cut(key)] = bytes;
+  const CutWork opened = ObjectProcess{bucket, quarters(1), 0, 2}.open();
+  CHECK(story::steps_of(opened.cuts) == std::vector<Step>{3});
+  REQUIRE(opened.refused.size() == 1);
+  CHECK(opened.refused.front().code == checkpoint_errc::corrupt_data);
+}
+
+TEST_CASE("ObjectCuts: a store that is away while a checkpoint of other shards is read is asked again", "[ps]") {
+  const auto bucket = new_bucket();
+  {
+    ObjectProcess before{bucket, quarters(1), 0, 1};
+    CHECK_FALSE(before.open().failure);
+    CHECK_FALSE(before.save(6, 6).failure);
+  }
+  ObjectProcess process{bucket, quarters(2), 1, 2};
+  int away = 0;
+  bucket->fail = [&](const std::string& request) {
+    return request.starts_with("range ") && away-- > 0 ? support::MapObjects::away() : std::error_code{};
+  };
+  away = 2;
+  CHECK(story::steps_of(process.open().cuts) == std::vector<Step>{6});
+  away = 2;
+  CHECK(process.value_at(6) == 6);
+  CHECK(away <= 0);
+}
+
+TEST_CASE("ObjectCuts: an asynchronous shard goes on when its variables have other parts, and does not begin anew",
+          "[ps]") {
+  const auto bucket = new_bucket();
+  Job parts = quarters(1, false);
+  parts.parts = {{0, Slice::along({64}, 0, 0, 32), 0}, {0, Slice::along({64}, 0, 32, 32), 0}};
+  {
+    ObjectProcess one{bucket, quarters(1, false), 0, 1};
+    CHECK_FALSE(one.open().failure);
+    CHECK_FALSE(one.save(6, 6).failure);
+  }
+  ObjectProcess other{bucket, parts, 0, 2};
+  CHECK(story::steps_of(other.open().cuts) == std::vector<Step>{6});
+  CHECK(other.value_at(6) == 6);
+  CHECK(story::steps_of(ObjectProcess{bucket, parts, 0, 3}.open().cuts) == std::vector<Step>{6});
+}
+
+TEST_CASE("ObjectCuts: the store that is away when a finished job is looked for is told", "[ps]") {
+  const auto bucket = new_bucket();
+  ObjectProcess process{bucket, quarters(1), 0, 1};
+  CHECK_FALSE(process.open().failure);
+  CHECK_FALSE(process.save(60, 60).failure);
+  Error unread;
+  const auto look = [&] { return finished_checkpoint("map://bucket/run", support::map_stores(bucket), unread); };
+  CHECK(look() == "map://bucket/run/model.ckpt-60");
+  CHECK_FALSE(unread);
+  for (const char* const failing : {"list run/model.ckpt-", "get run/model.ckpt-", "range run/cuts/"}) {
+    bucket->fail = [failing](const std::string& request) {
+      return request.starts_with(failing) ? support::MapObjects::away() : std::error_code{};
+    };
+    CHECK(look().empty());
+    CHECK(may_pass(unread.code));
+  }
+}
+
 TEST_CASE("ObjectCuts: cuts of another job are refused, damaged cuts are named, replicas have no place there", "[ps]") {
   const auto bucket = new_bucket();
   {

@@ -59,6 +59,7 @@ TEST_CASE("Job: equal jobs have equal hashes, and each fact changes the hash", "
       [](Job& job) { job.updater = "sgd learning_rate=0.05"; },
       [](Job& job) { job.row_mean = distrib::RowMean::of_all; },
       [](Job& job) { job.gradient_accumulation = 2; },
+      [](Job& job) { job.local_steps = 1, job.local_updater = "sgd learning_rate=0.1"; },
       [](Job& job) { job.gradient_clipping = distrib::ClipByNorm{}; },
       [](Job& job) { job.gradient_clipping = distrib::ClipByValue{}; },
       [](Job& job) { job.check_numerics = true; },
@@ -149,6 +150,17 @@ TEST_CASE("Job: a variable has the updater of the longest prefix", "[ps]") {
         std::string::npos);
 }
 
+TEST_CASE("Job: a contribution has the batches of all local steps", "[ps]") {
+  Job job;
+  CHECK(job.batches_per_contribution() == 1);
+  job.gradient_accumulation = 4096;
+  CHECK(job.batches_per_contribution() == 4096);
+  job.local_steps = 1;
+  CHECK(job.batches_per_contribution() == 4096);
+  job.local_steps = 1U << 20;
+  CHECK(job.batches_per_contribution() == std::uint64_t{1} << 32);
+}
+
 TEST_CASE("Job: a setting that is not the default is a line of its own", "[ps]") {
   CHECK(changed([](Job& job) {
           job.row_mean = distrib::RowMean::of_all;
@@ -156,6 +168,10 @@ TEST_CASE("Job: a setting that is not the default is a line of its own", "[ps]")
   CHECK(changed([](Job& job) {
           job.gradient_accumulation = 4;
         }).find("use_nesterov=false\ngradient_accumulation 4\nconsistency bulk") != std::string::npos);
+  CHECK(changed([](Job& job) {
+          job.local_steps = 16;
+          job.local_updater = "sgd learning_rate=0.1";
+        }).find("use_nesterov=false\nlocal_steps 16 sgd learning_rate=0.1\nconsistency bulk") != std::string::npos);
   CHECK(changed([](Job& job) {
           job.gradient_clipping = distrib::ClipByNorm{0.5F};
         }).find("use_nesterov=false\ngradient_clipping norm 0.5\nconsistency bulk") != std::string::npos);

@@ -63,7 +63,8 @@ auto equal(const Job& one, const Job& other) -> bool {
          one.variables == other.variables && one.tables == other.tables && one.parts == other.parts &&
          one.tasks == other.tasks && one.shards_per_task == other.shards_per_task && one.updater == other.updater &&
          one.updaters_of == other.updaters_of && one.row_mean == other.row_mean &&
-         one.gradient_accumulation == other.gradient_accumulation && one.gradient_clipping == other.gradient_clipping &&
+         one.gradient_accumulation == other.gradient_accumulation && one.local_steps == other.local_steps &&
+         one.local_updater == other.local_updater && one.gradient_clipping == other.gradient_clipping &&
          one.reduction == other.reduction && one.check_numerics == other.check_numerics &&
          one.wire_format == other.wire_format && one.consistency == other.consistency && one.data == other.data &&
          one.replayable == other.replayable && one.ranks == other.ranks && one.total_steps == other.total_steps &&
@@ -244,6 +245,12 @@ TEST_CASE("parse_job: names the first line that is not understood", "[ps]") {
       {"consistency", "gradient_accumulation 4097\nconsistency", "line 19, 'gradient_accumulation 4097'"},
       {"consistency", "gradient_clipping norm 1\ngradient_accumulation 2\nconsistency",
        "line 20, 'gradient_accumulation 2'"},
+      {"consistency", "local_steps 0 sgd\nconsistency", "line 19, 'local_steps 0 sgd'"},
+      {"consistency", "local_steps 65537 sgd\nconsistency", "line 19, 'local_steps 65537 sgd'"},
+      {"consistency", "local_steps 2\nconsistency", "line 19, 'local_steps 2'"},
+      {"consistency", "local_steps 2 \nconsistency", "line 19, 'local_steps 2 '"},
+      {"consistency", "local_steps 02 sgd\nconsistency", "line 19, 'local_steps 02 sgd'"},
+      {"consistency", "local_steps 2 sgd\ngradient_accumulation 2\nconsistency", "line 20, 'gradient_accumulation 2'"},
       {"consistency", "gradient_clipping norm 0\nconsistency", "line 19, 'gradient_clipping norm 0'"},
       {"consistency", "gradient_clipping \nconsistency", "line 19, 'gradient_clipping '"},
       {"consistency", "gradient_clipping norm 1\ngradient_clipping norm 1\nconsistency",

@@ -592,6 +592,24 @@ TEST_CASE("SyncWorkerCore: with tables it asks once which rows it needs; later o
   });
 }
 
+TEST_CASE("SyncWorkerCore: the next rows are not known yet, because their records are not there: it asks for them",
+          "[ps]") {
+  SyncWorker w = sync_worker_with_tables(9, 0);
+  carry_rows_to(w, 1);
+  WorkerActions ignored;
+  w.rows(0, 1, 1)(ignored);
+  tell(WorkerStory{
+      {"values", w.rows(1, 1, 1), {"compute step=2 ticket=3 of 2"}},
+      {"made", w.computed(3), {"push 0 step=2 rank=1 common=0", "push 1 step=2 rank=1 common=0", "prepare step=3"}},
+      {"nothing was pulled", w.values(0, 2, 2), {}},
+      {"these", w.prepared(3), {"pull 0 step=2 rows=3;", "pull 1 step=2 rows=;0"}},
+      {"values", w.rows(0, 2, 2), {}},
+      {"values", w.rows(1, 2, 2), {"compute step=3 ticket=4 of 2"}},
+      {"asked to stop meanwhile", w.stop(), {}},
+      {"its records never came", w.abandon(), {"leave 0", "leave 1", "left"}},
+  });
+}
+
 TEST_CASE("SyncWorkerCore: after Gone it pulls the same rows; after a Restore it asks which rows are needed there",
           "[ps]") {
   SyncWorker w = sync_worker_with_tables(9, 2);

@@ -28,6 +28,11 @@ void write_key(std::uint64_t key, std::span<float> row) {
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<float>(key % 65521 + i);
 }
 
+// What memory of so many KiB takes, in whole pages of the system.
+auto mapped_bytes(std::size_t kib) -> std::size_t {
+  return distrib::detail::round_up(kib << 10, distrib::detail::system_page_bytes());
+}
+
 auto make(EmbeddingTable& table, const Keys& keys, std::uint32_t step) -> std::vector<float*> {
   std::vector<float*> rows(keys.size());
   table.find_or_make(keys, step, rows, write_key);
@@ -253,11 +258,8 @@ TEST_CASE("EmbeddingTable: evicts by age; or by frequency, then age, then key", 
 }
 
 TEST_CASE("EmbeddingTable: stops at a key for which there is no memory, and continues when there is", "[ps]") {
-  const auto mapped = [](std::size_t kib) {
-    return distrib::detail::round_up(kib << 10, distrib::detail::system_page_bytes());
-  };
   // memory for one slab, and an index of 1.5 Ki slots
-  MemoryBudget budget{(std::size_t{2} << 20) + mapped(4) + 2 * mapped(16) + mapped(4)};
+  MemoryBudget budget{(std::size_t{2} << 20) + mapped_bytes(4) + 2 * mapped_bytes(16) + mapped_bytes(4)};
   EmbeddingTable table{{1024, 1}, budget};  // 256 rows in a slab
   Keys keys(400);
   for (std::uint64_t i = 0; i < keys.size(); ++i) keys[i] = i;
@@ -278,7 +280,7 @@ TEST_CASE("EmbeddingTable: stops at a key for which there is no memory, and cont
   CHECK(ec == ps_errc::budget_exceeded);
 
   // The index itself may not fit; the keys before that are served.
-  MemoryBudget small{(std::size_t{2} << 20) + mapped(4) + mapped(16)};
+  MemoryBudget small{(std::size_t{2} << 20) + mapped_bytes(4) + mapped_bytes(16)};
   EmbeddingTable tight{{1, 0}, small};
   Keys many(5000);
   for (std::uint64_t i = 0; i < many.size(); ++i) many[i] = i;
@@ -290,7 +292,7 @@ TEST_CASE("EmbeddingTable: stops at a key for which there is no memory, and cont
 }
 
 TEST_CASE("EmbeddingTable: a counted key that cannot be admitted keeps its count", "[ps]") {
-  MemoryBudget budget{100 << 10};  // less than a slab
+  MemoryBudget budget{std::size_t{1} << 20};  // less than a slab
   EmbeddingTable table{{4, 0}, budget, {.min_count = 2}};
   make(table, {1}, 1);
   std::vector<float*> rows(1);
@@ -385,7 +387,8 @@ TEST_CASE("EmbeddingTable: can be moved, and returns all memory to the budget", 
 
 TEST_CASE("EmbeddingTable: count() counts a whole batch or nothing", "[ps]") {
   const auto min_count = static_cast<std::uint32_t>(GENERATE(1, 2));
-  MemoryBudget budget{std::size_t{2} << 20 | 40 << 10};  // memory for 256 rows, see above
+  // memory for 256 rows, see above
+  MemoryBudget budget{(std::size_t{2} << 20) + mapped_bytes(4) + 2 * mapped_bytes(16) + mapped_bytes(4)};
   EmbeddingTable table{{1024, 1}, budget, {min_count}};
   Model model{min_count, {}};
   const auto range = [](std::uint64_t first, std::uint64_t end) {

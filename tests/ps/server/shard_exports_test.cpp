@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <memory>
@@ -247,7 +248,6 @@ TEST_CASE("a shard that exports: what could not be written is written later, and
     CHECK(one.exports->wake() == now + ShardExports::pause);
     CHECK(one.exports->take_failure().code == std::errc::no_space_on_device);
     CHECK_FALSE(one.exports->take_failure());
-    CHECK(one.exports->may_end());
     now += ShardExports::pause;
   };
   one.train();
@@ -278,6 +278,50 @@ TEST_CASE("a shard that exports: what could not be written is written later, and
   StepOracle oracle{1};
   oracle.train_to(18);
   oracle.check(replica.view());
+}
+
+TEST_CASE("a shard whose job is done ends when its last step is exported, however late it could begin", "[ps]") {
+  const support::TempDirectory directory;
+  ExportSettings settings;
+  settings.directory = directory / "log";
+  settings.every_steps = 4;
+  distrib::Job job = exported_store::job(1);
+  job.total_steps = 9;
+  ExportingShard one{job, 0, settings, 5};
+  one.open_at(nullptr);
+  Instant now{};
+  const auto fails = [&] {
+    std::optional<ExportWork> next = one.exports->next(now);
+    REQUIRE(next);
+    next->failure = {std::make_error_code(std::errc::io_error), "log"};
+    one.exports->performed(std::move(*next), now);
+    CHECK_FALSE(one.exports->may_end(now));
+    now += ShardExports::pause;
+  };
+  for (int step = 1; step <= 9; ++step) one.train();  // before the log could be read
+  fails();
+  fails();
+  while (one.work(now)) {
+  }
+  CHECK(one.exports->may_end(now));
+  distrib::ModelReplica replica{{settings.directory}};
+  REQUIRE(replica.poll());
+  CHECK(replica.view().step() == 9);
+
+  ExportingShard away{job, 0, {directory / "file" / "log", 4}, 5};
+  away.open_at(nullptr);
+  std::ofstream{directory / "file"} << "no directory";
+  for (int step = 1; step <= 9; ++step) away.train();
+  CHECK_FALSE(away.exports->may_end(now));
+  const Instant end = now + ShardExports::last_patience;
+  for (; now < end; now += ShardExports::pause) {
+    while (away.work(now)) {
+    }
+    CHECK_FALSE(away.exports->may_end(now));
+    REQUIRE(away.exports->wake());
+    CHECK(*away.exports->wake() <= end);
+  }
+  CHECK(away.exports->may_end(now));
 }
 
 TEST_CASE("a shard that exports by time: it exports the steps that the chief names, and the last one", "[ps]") {

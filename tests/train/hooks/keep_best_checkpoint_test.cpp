@@ -2,14 +2,19 @@
 #include <distrib/train/hooks/keep_best_checkpoint.hpp>
 
 #include "support/catch.hpp"
+#include "support/map_objects.hpp"
 #include "support/temp_directory.hpp"
 #include "train/line_job.hpp"
 
 #include <distrib/checkpoint/latest_checkpoint.hpp>
+#include <distrib/ps/cut/object_checkpoints.hpp>
+#include <distrib/train/error.hpp>
 
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 using distrib::KeepBestCheckpoint;
@@ -115,4 +120,76 @@ TEST_CASE("KeepBestCheckpoint: a checkpoint that is gone is reported", "[train]"
   CHECK(report->kind == distrib::Event::Kind::checkpoint_refused);
   CHECK_THAT(report->text, ContainsSubstring("could not be kept: ") && ContainsSubstring("model.ckpt-10"));
   CHECK_FALSE(hook.report());
+}
+
+TEST_CASE("KeepBestCheckpoint: in an object store the best checkpoint is copied, and stays when the original goes",
+          "[train]") {
+  const support::TempDirectory directory;
+  const auto data = line_model::write(directory.path());
+  const auto bucket = std::make_shared<support::MapObjects>();
+  const auto stores = support::map_stores(bucket);
+  const std::string out = "map://bucket/run";
+  const std::string best = "map://bucket/best";
+  const auto job = line_job::builder(data).with_object_stores(stores).with_hooks(
+      distrib::SaveCheckpoint{.directory = out, .every_steps = 10, .max_to_keep = 0});
+  auto trainer = job.build();
+  REQUIRE(trainer.run() == 0);
+
+  const auto kept_there = [&] {
+    distrib::Error error;
+    std::vector<distrib::Step> steps;
+    for (const auto& key : distrib::ObjectCheckpoints{stores(best, error)}.list(error)) steps.push_back(key.step);
+    return steps;
+  };
+  KeepBestCheckpoint hook{{.directory = best}};
+  hook.use_object_stores(stores);
+  hook.on_evaluated(measured(out, 10, 0.5));
+  CHECK(kept_there() == std::vector<Step>{10});
+  hook.on_evaluated(measured(out, 20, 0.75));
+  hook.on_evaluated(measured(out, 30, 0.7));
+  hook.on_evaluated(measured(out, 35, 0.9));  // there is no such checkpoint
+  CHECK_THAT(hook.report()->text, ContainsSubstring("could not be kept: map://bucket/run/model.ckpt-35"));
+  std::erase_if(bucket->objects, [](const auto& object) { return object.first.starts_with("run/"); });
+  CHECK(kept_there() == std::vector<Step>{20});
+  CHECK(bucket->count("best/") == 3);  // index, cut, best.json
+  distrib::Error error;
+  const auto reader = distrib::open_checkpoint(distrib::newest_prefix(best, stores, error), stores, error);
+  REQUIRE(reader);
+  reader->verify(error);
+  CHECK_FALSE(error);
+
+  auto again = job.build();  // another run goes on from what is there
+  REQUIRE(again.run() == 0);
+  KeepBestCheckpoint next{{.directory = best, .max_to_keep = 2}};
+  next.use_object_stores(stores);
+  bucket->fail = [](const std::string& request) {
+    return request == "get best/best.json" ? support::MapObjects::away() : std::error_code{};
+  };
+  next.on_evaluated(measured(out, 30, 0.7));  // it is not known whether that is better
+  CHECK(next.report());
+  bucket->fail = {};
+  next.on_evaluated(measured(out, 30, 0.7));
+  CHECK(kept_there() == std::vector<Step>{20});
+  for (const Step step : {30U, 40U}) next.on_evaluated(measured(out, step, 0.8 + static_cast<double>(step) / 1000));
+  CHECK(kept_there() == std::vector<Step>{30, 40});
+  CHECK(bucket->count("best/cuts/") == 2);
+}
+
+TEST_CASE("KeepBestCheckpoint: checkpoints in an object store and a directory of files are refused at the start",
+          "[train]") {
+  const support::TempDirectory directory;
+  const auto bucket = std::make_shared<support::MapObjects>();
+  auto trainer = line_job::builder(line_model::write(directory.path()))
+                     .with_object_stores(support::map_stores(bucket))
+                     .with_hooks(distrib::SaveCheckpoint{.directory = "map://bucket/run", .every_steps = 10},
+                                 KeepBestCheckpoint{{.directory = (directory / "best").string()}})
+                     .build();
+  try {
+    static_cast<void>(trainer.run());
+    FAIL("it was not refused");
+  } catch (const std::system_error& error) {
+    CHECK(error.code() == distrib::train_errc::bad_hook);
+    CHECK_THAT(error.what(), ContainsSubstring("must be where the checkpoints are"));
+  }
+  CHECK(bucket->requests.empty());
 }

@@ -48,3 +48,19 @@ TEST_CASE("ShowProgress: evaluations and events are one line each", "[train]") {
         "evaluation after step 500: accuracy 0.8765 loss 0.3500 auc 0.0000  (10000 examples)\n"
         "continuing after step 5\n");
 }
+
+TEST_CASE("ShowProgress: a job without a last step has no time left", "[train]") {
+  const std::string text = printed([](distrib::ShowProgress& progress) {
+    progress.on_start({.first_step = 0,
+                       .last_step = distrib::Step{1} << 60,
+                       .workers = 3,
+                       .examples_per_step = 192,
+                       .restored_from = {}});
+    for (distrib::Step step = 1; step <= 2500; ++step) progress.on_step({step, 0.25F, 192});
+    progress.on_end({});
+  });
+  CHECK(lines(text) == 3);
+  CHECK_THAT(text, ContainsSubstring("step 1  loss 0.2500"));
+  CHECK_THAT(text, ContainsSubstring("step 2000  loss"));
+  CHECK_THAT(text, !ContainsSubstring("left"));
+}

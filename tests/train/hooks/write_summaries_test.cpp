@@ -2,6 +2,7 @@
 #include <distrib/train/hooks/write_summaries.hpp>
 
 #include "support/catch.hpp"
+#include "support/map_objects.hpp"
 #include "support/temp_directory.hpp"
 
 #include <distrib/summary/event_reader.hpp>
@@ -17,6 +18,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -191,4 +193,38 @@ TEST_CASE("WriteSummaries: a run that begins again drops the points beyond its f
   for (distrib::Step step = 1; step <= first; ++step) expected[static_cast<std::int64_t>(step)] = 1;
   expected[static_cast<std::int64_t>(first) + 1] = 2;
   CHECK(loss == expected);
+}
+
+TEST_CASE("WriteSummaries: in an object store the whole file goes up at checkpoints, evaluations and the end",
+          "[train]") {
+  const auto bucket = std::make_shared<support::MapObjects>();
+  const support::TempDirectory directory;
+  distrib::WriteSummaries hook{"map://bucket/run/events", 1};
+  hook.use_object_stores(support::map_stores(bucket));
+  CHECK(hook.written_directory() == "map://bucket/run/events");
+  hook.on_start({});
+  for (distrib::Step step = 1; step <= 4; ++step) hook.on_step({step, 1, 64});
+  CHECK(bucket->count("") == 0);
+  hook.on_saved({4, "map://bucket/run/model.ckpt-4"});
+  hook.on_step({5, 1, 64});
+  hook.on_evaluated({5, {10, {{"accuracy", 0.75}}, {}}});
+  hook.on_step({6, 1, 64});
+  hook.on_end({});
+  CHECK_FALSE(hook.report());
+  CHECK(bucket->count("run/events/events.out.tfevents.") == 1);
+  REQUIRE(bucket->objects.size() == 1);
+  const auto& bytes = bucket->objects.begin()->second;
+  const std::string path = (directory / "events.out.tfevents.1.x").string();
+  std::ofstream{path, std::ios::binary}.write(reinterpret_cast<const char*>(bytes.data()),
+                                              static_cast<std::streamsize>(bytes.size()));
+  std::map<std::string, std::vector<std::int64_t>> steps;
+  for (const auto& event : distrib::read_scalars(path)) steps[event.tag].push_back(event.step);
+  CHECK(steps["loss"] == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6});
+  CHECK(steps["evaluation/accuracy"] == std::vector<std::int64_t>{5});
+
+  hook.on_start({6, 20, 1, 64, {}});  // another run, another file
+  hook.on_end({});
+  CHECK(bucket->objects.size() == 2);
+  distrib::WriteSummaries closed{"s3://bucket/events"};
+  CHECK_THROWS_WITH(closed.on_start({}), ContainsSubstring("distrib::http"));
 }

@@ -132,3 +132,34 @@ TEST_CASE("ClusterJob: stop() finishes what is in flight, then the worker leaves
                             std::move(callbacks));
   CHECK(run_to_end(*worker).code == 1);
 }
+
+TEST_CASE("ClusterJob: a contribution whose records are not there is waited for, while the job goes on", "[train]") {
+  IoPool pool{1};
+  Server server{pool, cluster_of(1), "ps", 0};
+  Heard heard;
+  int asked = 0;
+  auto callbacks = heard.callbacks(0);
+  callbacks.ready = [&asked](Step step) { return step != 2 || ++asked > 3; };
+  const auto worker = make_cluster_job(loopback_job::make(1, 1, 3), 0, {{"127.0.0.1", server.port()}}, options_of(0),
+                                       {}, std::move(callbacks));
+  CHECK(run_to_end(*worker).code == 0);
+  CHECK(asked > 3);
+  CHECK(heard.story == " started 0 contribute 1 unprepared contribute 2 unprepared done 1 contribute 3 done 2 done 3");
+}
+
+TEST_CASE("ClusterJob: asked to stop while records are not there, it leaves without the contribution", "[train]") {
+  IoPool pool{1};
+  Server server{pool, cluster_of(1), "ps", 0};
+  Heard heard;
+  auto callbacks = heard.callbacks(0);
+  std::unique_ptr<ClusterJob> worker;
+  int asked = 0;
+  callbacks.ready = [&](Step step) {
+    if (step == 2 && ++asked == 4) worker->stop();
+    return step != 2;
+  };
+  worker = make_cluster_job(loopback_job::make(1, 1, 3), 0, {{"127.0.0.1", server.port()}}, options_of(0), {},
+                            std::move(callbacks));
+  CHECK(run_to_end(*worker).code == 1);
+  CHECK(heard.story == " started 0 contribute 1 unprepared");
+}

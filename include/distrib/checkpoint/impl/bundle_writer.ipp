@@ -59,9 +59,9 @@ DISTRIB_DECL auto BundleEntries::check(Parts parts, Error& error) const -> bool 
 }
 
 DISTRIB_DECL auto plan_data(const BundlePart& part, const std::string& temporary, std::size_t shard, std::size_t shards,
-                            BundleEntries& entries, FilePlan& plan, Error& error) -> bool {
+                            BundleEntries& entries, FilePlan& plan, Error& error, std::uint64_t first) -> bool {
   FileAction data = FileAction::write(data_file_name(temporary, shard, shards), {}, {});
-  std::uint64_t offset = 0;
+  std::uint64_t offset = first;
   for (const BundlePart::TensorPiece& piece : part.tensors) {
     if (!entries.add(piece, shard, offset, error)) return false;
     data.views.push_back(piece.bytes);

@@ -8,6 +8,8 @@
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_names.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace distrib {
@@ -44,7 +46,9 @@ DISTRIB_DECL auto merge_parts(std::span<const BundleIndex> parts, Error& error, 
         }
       }
   if (!entries.check(detail::BundleEntries::Parts::all, error)) return {};
-  return entries.encode(parts.size(), more);
+  // A part alone may have the data of several shards.
+  const std::uint64_t shards = parts.size() == 1 ? parts.front().shards : 0;
+  return entries.encode(std::max<std::uint64_t>(shards, parts.size()), more);
 }
 
 }  // namespace detail

@@ -117,6 +117,7 @@ DISTRIB_DECL void ExportCore::note_committed(ExportActions& out) {
     for (auto counted = pending_.begin(); counted <= own; ++counted)
       if (counted->voted) out.emplace_back(export_action::Remove{vote_name(counted->vote.label, rules_.shard, epoch_)});
     pending_.erase(pending_.begin(), own + 1);
+    is_blocked_ = false;
   }
   // Who compacts a log commits parts that this shard did not write. What follows from others has to be full.
   const bool follows = pending_.empty()
@@ -152,20 +153,24 @@ DISTRIB_DECL void ExportCore::ask_for_votes(ExportActions& out) {
   out.emplace_back(std::move(asked));
 }
 
-DISTRIB_DECL auto ExportCore::fits(std::span<const std::optional<LogVote>> votes, const LogVote& own) const -> bool {
+DISTRIB_DECL auto ExportCore::all_vote(std::span<const std::optional<LogVote>> votes, const LogVote& own) const
+    -> bool {
   if (votes.size() != rules_.shards) return false;
-  const bool same_shards = view_.manifest && view_.manifest->parts.size() == rules_.shards;
   for (std::size_t shard = 0; shard < votes.size(); ++shard) {
     const std::optional<LogVote>& vote = votes[shard];
     if (!vote || vote->shards != rules_.shards || vote->shard != shard || vote->label != own.label) return false;
     if (vote->epoch != view_.head.epochs[shard]) return false;
     if (rules_.synchronous && (vote->lineage != lineage_ || vote->step != own.step)) return false;
-    if (!vote->part.is_full() && !(same_shards && view_.manifest->parts[shard].name == vote->part.on)) return false;
     if (vote->tables.size() != own.tables.size()) return false;
     for (std::size_t table = 0; table < own.tables.size(); ++table)
       if (!vote->tables[table].same_settings(own.tables[table])) return false;
   }
   return true;
+}
+
+DISTRIB_DECL auto ExportCore::follows_committed(const LogPart& part, std::size_t shard) const -> bool {
+  const bool same_shards = view_.manifest && view_.manifest->parts.size() == rules_.shards;
+  return part.is_full() || (same_shards && view_.manifest->parts[shard].name == part.on);
 }
 
 DISTRIB_DECL auto ExportCore::manifest_of(std::span<const std::optional<LogVote>> votes) const -> LogManifest {
@@ -190,7 +195,15 @@ DISTRIB_DECL auto ExportCore::manifest_of(std::span<const std::optional<LogVote>
 DISTRIB_DECL void ExportCore::votes_read(std::span<const std::optional<LogVote>> votes, ExportActions& out) {
   phase_ = Phase::idle;
   if (candidate_ >= pending_.size()) return;
-  if (!fits(votes, pending_[candidate_].vote)) {
+  const LogVote& own = pending_[candidate_].vote;
+  const bool all = all_vote(votes, own);
+  bool fit = all;
+  for (std::size_t shard = 0; fit && shard < votes.size(); ++shard) fit = follows_committed(votes[shard]->part, shard);
+  if (all && !follows_committed(own.part, rules_.shard)) {
+    // Seen twice: the vote for the position before may have come between two reads.
+    if (std::exchange(blocked_label_, own.label) == own.label) is_blocked_ = true;
+  }
+  if (!fit) {
     ++candidate_;
     return ask_for_votes(out);
   }
@@ -229,7 +242,7 @@ DISTRIB_DECL auto ExportCore::plan(std::uint64_t step, const RowDigest& state, s
   if (number_of_export != 0) number = number_of_export;
   // At the same labels on all shards: otherwise each would stand on a part of its own that is not committed.
   const bool ends_chain = pending_.size() + taken_.size() >= rules_.most_pending && number % rules_.most_pending == 0;
-  const bool is_full = !has_base() || number % rules_.base_every == 0 || ends_chain;
+  const bool is_full = is_blocked_ || !has_base() || number % rules_.base_every == 0 || ends_chain;
   plan.kind = is_full ? ExportPlan::Kind::full : ExportPlan::Kind::delta;
   plan.on_taken = !is_full && follows_taken();
   if (!is_full && !plan.on_taken) plan.on = base_;

@@ -20,8 +20,8 @@ void adam_fields(auto& self, auto& field) {
 /// Returns the factors of update `step` of Adam or an updater derived from it; `more`: its further factors.
 template <class Factors> [[nodiscard]] auto adam_factors(const auto& self, UpdateStep step, auto... more) noexcept
     -> Factors {
-  const float alpha =
-      adam_alpha(self.learning_rate.at(step.count), power(self.beta1, step.count), power(self.beta2, step.count));
+  const float alpha = adam_alpha(self.learning_rate.at(step.count), power(self.beta1, step.of_slots()),
+                                 power(self.beta2, step.of_slots()));
   return {alpha, blend(self.beta1), blend(self.beta2), self.epsilon, more...};
 }
 

@@ -57,13 +57,25 @@ struct CutTail {
 [[nodiscard]] DISTRIB_DECL auto encode_cut_object(const BundlePart& part, std::uint32_t shard, std::uint32_t shards,
                                                   Error& error) -> std::vector<std::byte>;
 
+/// Returns one object with the cuts of all shards, one part each: that of a job in one process. Its key is that of shard
+/// 0 of 1. It has the same format: the data of the shards follow each other, and the table says of each tensor where in
+/// the object it is, and how many shards there are. Fails as the function above.
+[[nodiscard]] DISTRIB_DECL auto encode_cut_object(std::span<const BundlePart> parts, Error& error)
+    -> std::vector<std::byte>;
+
+namespace detail {
+/// Adds table and footer to an object that has the data of a cut.
+DISTRIB_DECL void end_cut_object(std::vector<std::byte>& object, ByteView table);
+}  // namespace detail
+
 /// Reads the footer. `end`: the last bytes of the object, at least 24 of them; `object_bytes`: the size of the whole
 /// object. Fails with `checkpoint_errc::corrupt_data`.
 [[nodiscard]] DISTRIB_DECL auto parse_cut_footer(ByteView end, std::uint64_t object_bytes, Error& error) -> CutTail;
 
 /// Reads the table of a cut of `shards` shards. `end`: the last bytes of the object, at least its table and footer.
 /// Fails as `parse_bundle_index`, or with `checkpoint_errc::corrupt_data` if the table has another sum, is of another
-/// number of shards, or names data that the object does not have.
+/// number of shards, or names data that the object does not have. If `shards` is 1, it may be the object of all shards
+/// of a job in one process: `BundleIndex::shards` says of how many.
 [[nodiscard]] DISTRIB_DECL auto parse_cut_table(ByteView end, const CutTail& tail, std::uint32_t shard,
                                                 std::uint32_t shards, Error& error) -> BundleIndex;
 

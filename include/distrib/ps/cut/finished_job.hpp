@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/decl.hpp>
+#include <distrib/core/error.hpp>
 #include <distrib/record/any_object_store.hpp>
 
 #include <string>
@@ -18,6 +19,9 @@ inline namespace v0 {
 /// as not there.
 [[nodiscard]] DISTRIB_DECL auto finished_checkpoint(const std::string& directory, const OpenObjectStore& open = {})
     -> std::string;
+/// This overload sets `unread` to why the object store could not be asked, or clears it.
+[[nodiscard]] DISTRIB_DECL auto finished_checkpoint(const std::string& directory, const OpenObjectStore& open,
+                                                    Error& unread) -> std::string;
 
 }  // namespace v0
 }  // namespace distrib

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/ps/cut/cut_object.hpp>
+#include <distrib/ps/wire/ask_shard.hpp>
 #include <distrib/record/any_object_store.hpp>
 
 #include <chrono>
@@ -34,5 +36,18 @@ struct ObjectAccess {
   return code == failure::unavailable || code == failure::timeout;
 }
 
+/// Returns what claims of this process say. `address`: where it answers; empty: nowhere.
+[[nodiscard]] DISTRIB_DECL auto this_process(std::string task, std::string address) -> ClaimOwner;
+
+/// True if the process of a claim answers at its address, and is the one with this nonce. Blocks, see `AskOptions`.
+///
+/// Threads: any.
+[[nodiscard]] DISTRIB_DECL auto still_answers(const ClaimOwner& owner, std::uint64_t nonce, const AskOptions& how)
+    -> bool;
+
 }  // namespace v0
 }  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/cut/impl/object_access.ipp>
+#endif

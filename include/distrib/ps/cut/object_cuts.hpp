@@ -20,14 +20,22 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace distrib {
 inline namespace v0 {
 
-/// The durable cuts of one shard in an object store: the shell of an `ObjectCutsCore`. Performs its requests one after
-/// the other, and turns cuts into objects and back.
+/// Which shards have their cuts in one object.
+enum class CutShards : std::uint8_t {
+  own,  ///< Each shard has an object of its own.
+  all,  ///< All shards of a job have one object. For a job in one process: then a checkpoint is there whole or not at all.
+};
+
+/// The durable cuts of one shard in an object store, or those of all shards of a job in one process: the shell of an
+/// `ObjectCutsCore`. Performs its requests one after the other, and turns cuts into objects and back.
 ///
 /// A store that does not answer is asked again until it does, with pauses that double up to five seconds, and the
 /// observer is told once: the shard trains on meanwhile, until workers have no room for more contributions. When
@@ -41,21 +49,24 @@ inline namespace v0 {
 class ObjectCuts {
  public:
   /// Opens the store; sends no request. Throws `ps_errc::no_object_store` if `access` cannot open URLs, or what it
-  /// reports; `checkpoint_errc::unsupported` for a second replica.
-  DISTRIB_DECL ObjectCuts(const CutOwner& owner, const ObjectAccess& access);
+  /// reports; `checkpoint_errc::unsupported` for a second replica. With `CutShards::all` the object is that of shard 0 of
+  /// 1, whatever `owner` says of a replica.
+  DISTRIB_DECL ObjectCuts(const CutOwner& owner, const ObjectAccess& access, CutShards shards = CutShards::own);
   ObjectCuts(const ObjectCuts&) = delete;
   auto operator=(const ObjectCuts&) -> ObjectCuts& = delete;
 
   /// Claims the shard and finds its cuts: sets `cuts` and `refused`. Cuts of the job that other shards have saved count
   /// if their checkpoint is whole.
   DISTRIB_DECL void open(CutWork& work);
-  /// Returns the cut of `step`, which must be in the list.
-  [[nodiscard]] DISTRIB_DECL auto read(Step step) -> Cut;
-  /// Makes a cut durable. What fails after that (a checkpoint, the removal of older cuts) is told to the observer only,
-  /// except for the last step.
-  DISTRIB_DECL void save(const Cut& cut);
+  /// Returns the cuts of `step`, which must be in the list: of the shard, or of all shards in their order.
+  [[nodiscard]] DISTRIB_DECL auto read(Step step) -> std::vector<Cut>;
+  /// Makes cuts of one step durable: of the shard, or of all shards in their order. What fails after that (a checkpoint,
+  /// the removal of older cuts) is told to the observer only, except for the last step.
+  DISTRIB_DECL void save(std::span<const Cut> cuts);
   /// The protocol needs neither this cut nor any older one: see `ObjectCutsCore::drop`.
   DISTRIB_DECL void drop(Step step, bool unneeded);
+  /// Drops all cuts but the newest. For a job that needs older ones only as checkpoints.
+  DISTRIB_DECL void drop_older();
   /// The job is done: removes what no checkpoint needs.
   DISTRIB_DECL void finish();
   /// Throws `ps_errc::shard_taken_over` if another process has claimed the shard.
@@ -79,19 +90,20 @@ class ObjectCuts {
   DISTRIB_DECL auto reader_of(ByteView object, Error& error) const -> std::optional<BundleReader>;
   DISTRIB_DECL auto options_of(const CutOwner& owner) const -> ObjectCutsOptions;
   DISTRIB_DECL auto patiently(const std::function<void(Error&)>& work) -> Error;
-  DISTRIB_DECL auto read_patiently(const BundleReader& reader) -> Cut;
+  DISTRIB_DECL auto read_patiently(const BundleReader& reader) -> std::vector<Cut>;
+  DISTRIB_DECL auto read_cuts(const BundleReader& reader, Error& error) const -> std::vector<Cut>;
   DISTRIB_DECL void add_checkpoints(const ObjectCutsDone& done, CutWork& work);
 
   ObjectAccess access_;
   ObjectDirectory directory_;
   std::uint32_t shard_;
-  std::uint32_t shards_;
-  CutTensors tensors_;
+  std::uint32_t shards_;  // as the keys count them
+  std::vector<CutTensors> tensors_;  // of the shard, or of all
   CutObjectNames names_;
   ObjectCutsCore core_;
   ObjectCheckpoints checkpoints_;
   std::map<Step, BundleReader> of_others_;  // checkpoints that other shards have saved
-  std::optional<Cut> newest_;  // read by `open`, until it is asked for
+  std::vector<Cut> newest_;  // read by `open`, until they are asked for
   std::optional<ObjectAction> asked_;
   std::optional<ObjectCutsDone> done_;
   bool is_durable_ = false;

@@ -7,6 +7,7 @@
 #endif
 
 #include <distrib/ps/cut/detail/impl/cut_files.ipp>
+#include <distrib/ps/cut/impl/copy_checkpoint.ipp>
 #include <distrib/ps/cut/impl/cut_object.ipp>
 #include <distrib/ps/cut/impl/cut_object_names.ipp>
 #include <distrib/ps/cut/impl/cut_pieces.ipp>
@@ -15,6 +16,7 @@
 #include <distrib/ps/cut/impl/finished_job.ipp>
 #include <distrib/ps/cut/impl/initial_checkpoint.ipp>
 #include <distrib/ps/cut/impl/initial_cut.ipp>
+#include <distrib/ps/cut/impl/object_access.ipp>
 #include <distrib/ps/cut/impl/object_checkpoints.ipp>
 #include <distrib/ps/cut/impl/object_cuts.ipp>
 #include <distrib/ps/cut/impl/object_cuts_core.ipp>

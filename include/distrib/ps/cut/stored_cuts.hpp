@@ -55,11 +55,11 @@ class StoredCuts {
       case CutWork::Kind::load:
       case CutWork::Kind::send:
         if (work.is_initial) return read_initial(work);
-        work.cut = objects_ ? objects_->read(work.step) : store_->read(work.step);
+        work.cut = objects_ ? std::move(objects_->read(work.step).front()) : store_->read(work.step);
         return;
       case CutWork::Kind::save:
         work.cut = std::move(work.save).finish();
-        if (objects_) objects_->save(work.cut);
+        if (objects_) objects_->save({&work.cut, 1});
         else store_->save(work.cut);
         return;
       case CutWork::Kind::drop:

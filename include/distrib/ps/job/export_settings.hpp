@@ -13,7 +13,7 @@ inline namespace v0 {
 /// Where the shards of a cluster export the model while it is trained, and how often. Workers send it to the parameter
 /// servers with the job, but it is not part of the job, whose values do not depend on it. A value.
 struct ExportSettings {
-  std::string directory;  ///< A path on the machines of the parameter servers. Empty: nothing is exported.
+  std::string directory;  ///< A path on the machines of the parameter servers, or a URL. Empty: nothing is exported.
   std::uint64_t every_steps = 0;  ///< Each multiple of this number of steps is exported. 0: the chief names steps.
   std::chrono::milliseconds every{};  ///< How often the chief names a step, if `every_steps` is 0.
 

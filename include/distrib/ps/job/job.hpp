@@ -70,8 +70,12 @@ struct Job {
   /// Other updaters for some variables and tables. If several prefixes fit, the longest one counts.
   std::vector<UpdaterOf> updaters_of;
   RowMean row_mean = RowMean::of_those_with_key;
-  std::uint32_t gradient_accumulation = 1;  ///< Number of batches that one contribution is made of.
-  GradientClipping gradient_clipping;  ///< Of each contribution, by the worker that makes it.
+  std::uint32_t gradient_accumulation = 1;  ///< Number of batches that one gradient is the mean of.
+  /// Steps that a worker makes on its own copy of the values for one contribution, which is then what they have
+  /// changed. 0: a contribution is a gradient. A job with tables has none.
+  std::uint32_t local_steps = 0;
+  std::string local_updater;  ///< Makes the local steps; in the form of `updater`. Empty without local steps.
+  GradientClipping gradient_clipping;  ///< Of each gradient, by the worker that computes it.
   /// In which order contributions are added. A job that continues from values that were made in rank order, with the
   /// same other settings, stays in rank order.
   ReductionOrder reduction = ReductionOrder::rank_order;
@@ -119,6 +123,11 @@ struct Job {
 
   /// Returns the number of the updater of a variable or table: 0 is `updater`, i + 1 is `updaters_of[i]`.
   [[nodiscard]] DISTRIB_DECL auto updater_of(std::string_view variable) const noexcept -> std::size_t;
+
+  /// Returns how many batches one contribution is made of.
+  [[nodiscard]] auto batches_per_contribution() const noexcept -> std::uint64_t {
+    return std::uint64_t{gradient_accumulation} * std::max(1U, local_steps);
+  }
 
   /// True if `ReductionOrder::tree` is possible: every rank counts in each step, and there are no tables.
   [[nodiscard]] auto can_reduce_in_tree() const noexcept -> bool {

@@ -24,8 +24,9 @@ inline namespace v0 {
 inline constexpr std::uint32_t max_job_shards = 1U << 16;
 /// Most ranks of a job.
 inline constexpr std::uint32_t max_job_ranks = 1U << 20;
-/// Most batches of one contribution. So rank + batch * ranks fits into 32 bits.
+/// Most batches of one gradient. So rank + batch * ranks fits into 32 bits.
 inline constexpr std::uint32_t max_gradient_accumulation = 1U << 12;
+inline constexpr std::uint32_t max_local_steps = 1U << 16;  ///< Most local steps of one contribution.
 inline constexpr std::size_t max_job_updaters = 1000;  ///< Most updaters beside the one for all other variables.
 inline constexpr std::size_t max_job_parts = std::size_t{1} << 17;  ///< Most parts of all variables together.
 inline constexpr std::uint32_t max_table_dim = 1U << 16;  ///< Most elements of a row of a table.
@@ -107,6 +108,7 @@ DISTRIB_DECL void read_parts(JobLines& lines, Job& job, std::size_t number);
 /// - an initializer, a consistency or an element type that this library does not have (float32; int64 and float64 for
 ///   counters, which start at zeros);
 /// - a reduction in a tree in a job that is not synchronous, has backup workers, or has tables;
+/// - local steps without an updater, or in a job with tables;
 /// - replicas in a job that is not synchronous, has backup workers, or has one task; more replicas to aggregate than
 ///   ranks; tables on more shards than there are virtual shards;
 /// - custom initial values of a table, or beside an initial checkpoint;

@@ -111,7 +111,8 @@ class AsyncWorkerCore {
   }
 
   /// The contribution that `Compute` asked for, one block per shard; with tables also the rows that the next
-  /// contribution needs. A result with an old `ticket` is dropped.
+  /// contribution needs; if they are not known yet, an empty list, and `Prepare` follows. A result with an old `ticket`
+  /// is dropped.
   void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, auto& out, std::vector<WantedRows> next = {}) {
     if (!computing_ || ticket != ticket_) return;  // too late: a shard asked for a contribution that is no longer kept
     computing_ = false;
@@ -119,7 +120,7 @@ class AsyncWorkerCore {
     buffer_.drop_through(durable());
     buffer_.keep(*t_, std::move(blocks));
     wants_ = false;
-    rows_.know(*t_ + 1, std::move(next));
+    if (!next.empty()) rows_.know(*t_ + 1, std::move(next));
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) push(shard, *t_, out);
     if (stopping_) return leave(out);
     ask_to_save(out);

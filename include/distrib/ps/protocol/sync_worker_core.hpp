@@ -155,7 +155,8 @@ class SyncWorkerCore {
   }
 
   /// The contribution that `Compute` asked for, one block per shard; with tables also the rows that the next
-  /// contribution needs. A result with an old `ticket` is dropped.
+  /// contribution needs; if they are not known yet, an empty list, and `Prepare` follows. A result with an old `ticket`
+  /// is dropped.
   void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, auto& out, std::vector<WantedRows> next = {}) {
     if (!computing_ || ticket != ticket_) return;  // too late: the worker has joined again meanwhile
     computing_ = false;
@@ -164,15 +165,17 @@ class SyncWorkerCore {
     buffer_.drop_through(common_cut());
     t_ = *t_ + 1;
     buffer_.keep(*t_, std::move(blocks));
-    rows_.know(*t_ + 1, std::move(next));
+    if (!next.empty()) rows_.know(*t_ + 1, std::move(next));
+    const bool pulls = !stopping_ && rows_.known_for(*t_ + 1);
     replicas_.want_anew();
     for (std::uint32_t replica = 0; replica < replicas_.size() && t_; ++replica) {
       // so that it is counted as stale
       if (has_backups_ && replicas_.of(replica).progress.done >= *t_) push(replica, *t_, out);
-      serve(replica, out, !stopping_ && replicas_.is_source(replica, *t_));
+      serve(replica, out, pulls && replicas_.is_source(replica, *t_));
     }
     if (!t_) return;
     if (stopping_) return leave(out);
+    if (!pulls) out(Prepare{*t_ + 1});
     pull_all(out);
   }
 

@@ -54,6 +54,8 @@ class ShardExports final : public StoreObserver {
   static constexpr std::chrono::milliseconds poll_every{200};
   /// Pause after a failure.
   static constexpr std::chrono::milliseconds pause{1000};
+  /// How long a shard whose job is done waits for its last export.
+  static constexpr std::chrono::milliseconds last_patience{30'000};
   /// Parts that are copied and not written yet. While there are so many, a step that is due is left out.
   static constexpr std::size_t most_waiting = 4;
 
@@ -77,8 +79,9 @@ class ShardExports final : public StoreObserver {
   /// Returns when `next` may have work without another event; empty: not before one.
   [[nodiscard]] DISTRIB_DECL auto wake() const -> std::optional<Instant>;
 
-  /// True if there is no work, or the last work failed: the shard may end.
-  [[nodiscard]] DISTRIB_DECL auto may_end() const -> bool;
+  /// The job is done. Returns true if the shard may end: its last export is written, or it has waited for
+  /// `last_patience` since the first call.
+  [[nodiscard]] DISTRIB_DECL auto may_end(Instant now) -> bool;
 
   [[nodiscard]] auto settings() const noexcept -> const ExportSettings& { return settings_; }
   /// Writes the parts. May be used on another thread, also after the end of this object.
@@ -93,6 +96,7 @@ class ShardExports final : public StoreObserver {
   [[nodiscard]] DISTRIB_DECL auto leaves_out(Step step, std::uint64_t number) -> bool;
   DISTRIB_DECL void consider(Step step, ShardStore& store);
   DISTRIB_DECL void started();
+  DISTRIB_DECL void export_last();
   DISTRIB_DECL void answer(const ExportAction& action, ExportWork& work, ExportActions& out);
   DISTRIB_DECL void part_written(const TakenPart& part, ExportWork& work);
   DISTRIB_DECL void failed(ExportWork work, Instant now);
@@ -111,6 +115,7 @@ class ShardExports final : public StoreObserver {
   Step begun_at_ = 0;  // the step at which this run began
   RowDigest begun_state_;
   bool is_begun_ = false;  // the log was compared with the state of that step
+  bool is_replaced_ = false;  // another process had the number since
   Step step_ = 0;
   std::map<Step, std::uint64_t> named_;  // steps that the chief named, with the numbers of their exports
   std::deque<ExportWork> queue_;
@@ -121,7 +126,7 @@ class ShardExports final : public StoreObserver {
   std::string last_written_;  // name of the newest part of this run
   Instant not_before_{};  // after a failure
   std::optional<Instant> poll_at_;
-  bool has_failed_ = false;
+  std::optional<Instant> ends_at_;  // the job is done
   Error failure_;
   ExportStatus status_;
 };

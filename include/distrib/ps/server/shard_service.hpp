@@ -170,8 +170,8 @@ class ShardService final : private ShardSink {
     if (!is_bad || core_->step() == 0) return end(exit_code::io_error, why);
     core_->cut_refused(*this);
   }
-  /// `ShardShell::save` failed. If the disk is full, or the object store does not answer, the shard tries again after a pause, or ends with code 1 if it was
-  /// asked to stop. After any other failure it ends with code 74.
+  /// `ShardShell::save` failed. If the disk is full, or the object store does not answer, the shard tries again after a
+  /// pause, or ends with code 1 if it was asked to stop. After any other failure it ends with code 74.
   void save_failed(const Error& why, Instant now) {
     if (over_) return;
     const bool no_room = why.code == checkpoint_errc::no_room || may_pass(why.code);
@@ -430,7 +430,7 @@ class ShardService final : private ShardSink {
 
   // Ends if the job is done and its last export is written. Returns true if the shard is over.
   auto end_if_exported() -> bool {
-    if (ends_after_export_ && !over_ && (!exports_ || exports_->may_end())) end(exit_code::done, {});
+    if (ends_after_export_ && !over_ && (!exports_ || exports_->may_end(now_))) end(exit_code::done, {});
     return over_;
   }
 

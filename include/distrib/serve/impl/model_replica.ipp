@@ -39,7 +39,9 @@ DISTRIB_DECL auto ModelView::variable(std::string_view name, ErrorRef to) const 
 }
 
 DISTRIB_DECL ModelReplica::ModelReplica(ExportSource source, ReplicaOptions options)
-    : log_{std::move(source.directory)}, options_{std::move(options)}, store_{options_.memory_bytes} {}
+    : log_{std::move(source.directory), std::move(source.open_store)},
+      options_{std::move(options)},
+      store_{options_.memory_bytes} {}
 
 DISTRIB_DECL auto ModelReplica::poll() -> bool {
   const std::lock_guard lock{polling_};

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace distrib {
@@ -198,6 +200,13 @@ DISTRIB_DECL void StreamLog::let_go(std::uint64_t step) {
   }
 }
 
+DISTRIB_DECL void StreamLog::forget_sources(const std::function<bool(const std::string& source)>& is_gone) {
+  std::set<std::string_view> kept;
+  for (const StreamItem& item : items_)
+    if (const auto* const range = std::get_if<StreamRange>(&item)) kept.insert(range->source);
+  std::erase_if(ends_, [&](const auto& end) { return !kept.contains(end.first) && is_gone(end.first); });
+}
+
 // Fields: 1 and 2 id, 3 batch_size, 4 horizon, 5 kept_step, 6 first_item, 7 first_record, 8 and 9 first_sum, 10 closed,
 // 11 for each source: 1 name, 2 records, 3 and 4 sum; 12 for each epoch: 1 from_step, 2 batches, 3 items, 4 ranks;
 // 13 for each kept item its bytes.
@@ -331,6 +340,25 @@ DISTRIB_DECL auto StreamLog::is_sound() const -> bool {
     if (counted.epochs_[i].batches != epoch.batches) return false;
   }
   return true;
+}
+
+DISTRIB_DECL auto may_append(const StreamLog& log, const StreamProposal& proposal) -> bool {
+  if (log.is_closed()) return false;
+  if (const auto* const one = std::get_if<ProposedRange>(&proposal)) {
+    if (!is_valid_stream_item(one->range)) return false;
+    const SourceEnd* const end = log.end_of(one->range.source);
+    if (!one->continues) return end == nullptr;
+    return end != nullptr && *end == SourceEnd{one->range.first, one->range.before};
+  }
+  if (const auto* const ranks = std::get_if<StreamRanks>(&proposal))
+    return is_valid_stream_item(*ranks) && ranks->from_step > log.horizon();
+  return std::get<ProposedEnd>(proposal).records == log.records();
+}
+
+DISTRIB_DECL void append_proposal(StreamLog& log, StreamProposal proposal) {
+  if (auto* const range = std::get_if<ProposedRange>(&proposal)) log.append(std::move(range->range));
+  else if (auto* const ranks = std::get_if<StreamRanks>(&proposal)) log.append(std::move(*ranks));
+  else log.append(StreamEnd{});
 }
 
 }  // namespace v0

@@ -73,27 +73,19 @@ DISTRIB_DECL void StreamShardCore::take(StreamLog& next, StreamShardActions& out
       if (!std::holds_alternative<ProposedEnd>(proposal)) out.emplace_back(stream_action::SendLog{peer});
       continue;
     }
-    if (auto* const range = std::get_if<ProposedRange>(&proposal)) next.append(std::move(range->range));
-    else if (auto* const ranks = std::get_if<StreamRanks>(&proposal)) next.append(std::move(*ranks));
-    else next.append(StreamEnd{});
+    append_proposal(next, std::move(proposal));
   }
 }
 
 // A proposal is compared with the log as it is behind the proposals before it. The horizon is the durable one.
 DISTRIB_DECL auto StreamShardCore::fits(const StreamLog& log, const StreamProposal& proposal) const -> bool {
-  if (const auto* const one = std::get_if<ProposedRange>(&proposal)) {
-    if (!is_valid_stream_item(one->range)) return false;
-    const SourceEnd* const end = log.end_of(one->range.source);
-    if (!rules_.compares_ends) return true;
-    if (!one->continues) return end == nullptr;
-    return end != nullptr && *end == SourceEnd{one->range.first, one->range.before};
-  }
-  if (const auto* const ranks = std::get_if<StreamRanks>(&proposal))
-    return is_valid_stream_item(*ranks) && ranks->from_step > log.horizon();
-  return std::get<ProposedEnd>(proposal).records == log.records();
+  if (const auto* const one = std::get_if<ProposedRange>(&proposal); one != nullptr && !rules_.compares_ends)
+    return is_valid_stream_item(one->range);
+  return may_append(log, proposal);
 }
 
 DISTRIB_DECL void StreamShardCore::written(StreamShardActions& out) {
+  if (!writing_) return;  // the caller reports a write that was not asked for
   file_ = std::exchange(writing_, std::nullopt);
   log_ = file_->log;
   is_given_ = file_->is_given;

@@ -6,6 +6,7 @@
 #include <distrib/core/runtime_variables.hpp>
 #include <distrib/core/variables.hpp>
 #include <distrib/data/batch_source.hpp>
+#include <distrib/optimizer/any_updater.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/train/any_model.hpp>
@@ -18,6 +19,7 @@
 #include <distrib/train/model_updaters.hpp>
 #include <distrib/train/own_batches.hpp>
 #include <distrib/train/recipe.hpp>
+#include <distrib/train/training_options.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -37,9 +39,15 @@ namespace detail {
 
 template <Model M, BatchSource Source> class OpenModelOf final : public OpenModel {
  public:
-  /// `of_model`: the updaters that the model brings.
-  OpenModelOf(const M& model, const ModelUpdaters& of_model, Source source, std::vector<FeedFn> feeds)
-      : model_{model}, of_model_{of_model}, source_{std::move(source)}, feeds_{std::move(feeds)} {}
+  /// `of_model`: the updaters that the model brings. `local_updater`: that of the local steps.
+  OpenModelOf(const M& model, const ModelUpdaters& of_model, Source source, std::vector<FeedFn> feeds,
+              typename Contributor<M, Source>::Evaluate validation, std::optional<AnyUpdater> local_updater)
+      : model_{model},
+        of_model_{of_model},
+        source_{std::move(source)},
+        feeds_{std::move(feeds)},
+        validation_{std::move(validation)},
+        local_updater_{std::move(local_updater)} {}
 
   [[nodiscard]] auto describe() const -> std::string override { return source_.describe(); }
   [[nodiscard]] auto batches() const -> std::optional<std::uint64_t> override { return source_.batches(); }
@@ -47,9 +55,11 @@ template <Model M, BatchSource Source> class OpenModelOf final : public OpenMode
   [[nodiscard]] auto is_replayable() const noexcept -> bool override {
     return !std::same_as<Source, OwnBatches::Source>;
   }
+  [[nodiscard]] auto waits() const noexcept -> bool override { return WaitsForBatches<Source>; }
   [[nodiscard]] auto contributor(const Job& job, std::span<const ShardLayout> layouts) const
       -> std::unique_ptr<AnyContributor> override {
-    return std::make_unique<Contributor<M, Source>>(model_, source_, job, layouts, of_model_, feeds_);
+    return std::make_unique<Contributor<M, Source>>(model_, source_, job, layouts, of_model_, feeds_, validation_,
+                                                    local_updater_);
   }
 
  private:
@@ -57,6 +67,8 @@ template <Model M, BatchSource Source> class OpenModelOf final : public OpenMode
   const ModelUpdaters& of_model_;
   Source source_;
   std::vector<FeedFn> feeds_;
+  typename Contributor<M, Source>::Evaluate validation_;
+  std::optional<AnyUpdater> local_updater_;
 };
 
 /// What a model answers when it is asked for the first time. If the model throws, it is asked again the next time.
@@ -81,11 +93,19 @@ template <Model M, Dataset D> class ModelOf final : public AnyModel {
  public:
   using OpenEvaluation = std::function<std::unique_ptr<AnyEvaluation>(const M&, const RuntimeVariables&)>;
 
-  ModelOf(M model, D data, OpenEvaluation evaluation, std::vector<FeedFn> feeds)
+  /// Empty: batches are not measured before they are trained on.
+  using Validation =
+      std::function<Metrics(const M&, const Batch<typename M::Example>&, const Values<typename M::Variables>&)>;
+
+  ModelOf(M model, D data, OpenEvaluation evaluation, std::vector<FeedFn> feeds, Validation validation = {},
+          const std::optional<LocalSteps>& local_steps = {})
       : model_{std::move(model)},
         data_{std::move(data)},
         evaluation_{std::move(evaluation)},
-        feeds_{std::move(feeds)} {}
+        feeds_{std::move(feeds)},
+        validation_{std::move(validation)} {
+    if (local_steps) local_updater_ = local_steps->updater;
+  }
 
   [[nodiscard]] auto variables() const -> const RuntimeVariables& override {
     return variables_.get([this] { return checked(run_time_list(model_.variables())); });
@@ -103,7 +123,8 @@ template <Model M, Dataset D> class ModelOf final : public AnyModel {
   }
   [[nodiscard]] auto open() const -> std::unique_ptr<OpenModel> override {
     using Source = std::remove_cvref_t<decltype(data_.open())>;
-    return std::make_unique<OpenModelOf<M, Source>>(model_, updaters(), data_.open(), feeds_);
+    return std::make_unique<OpenModelOf<M, Source>>(model_, updaters(), data_.open(), feeds_, validation_,
+                                                    local_updater_);
   }
   [[nodiscard]] auto open_evaluation() const -> std::unique_ptr<AnyEvaluation> override {
     return evaluation_ ? evaluation_(model_, variables()) : nullptr;
@@ -120,6 +141,8 @@ template <Model M, Dataset D> class ModelOf final : public AnyModel {
   D data_;
   OpenEvaluation evaluation_;  // empty if the recipe has no Evaluate
   std::vector<FeedFn> feeds_;
+  Validation validation_;
+  std::optional<AnyUpdater> local_updater_;  // empty without local steps
   Answer<RuntimeVariables> variables_;
   Answer<ModelUpdaters> updaters_;
   Answer<std::string> arithmetic_;
@@ -134,7 +157,12 @@ template <class M, class D, class Hooks>
       return std::unique_ptr<AnyEvaluation>{std::make_unique<Evaluation<M, Source>>(model, variables, data.open())};
     };
   });
-  return std::make_shared<ModelOf<M, D>>(recipe.model, recipe.data, std::move(evaluation), feeds_of(recipe.hooks));
+  typename ModelOf<M, D>::Validation validation;
+  if constexpr (validates<Hooks>)
+    validation = [](const M& model, const Batch<typename M::Example>& batch,
+                    const Values<typename M::Variables>& values) { return model.evaluate(batch, values); };
+  return std::make_shared<ModelOf<M, D>>(recipe.model, recipe.data, std::move(evaluation), feeds_of(recipe.hooks),
+                                         std::move(validation), recipe.options.local_steps);
 }
 
 }  // namespace detail

@@ -37,7 +37,7 @@ struct ProfilerOptions {
 /// because the disk is full, tracing ends, which is reported to all hooks.
 class Profiler {
  public:
-  /// Throws `train_errc::bad_hook` if not exactly one of the intervals is set.
+  /// Throws `train_errc::bad_hook` if not exactly one of the intervals is set, or the directory is a URL.
   DISTRIB_DECL explicit Profiler(ProfilerOptions options);
 
   DISTRIB_DECL void on_phase(const PhaseMeasured& event);

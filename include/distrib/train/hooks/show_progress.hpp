@@ -19,7 +19,8 @@ inline namespace v0 {
 
 /// Shows the progress of the training: step, loss, examples per second, time left. On a terminal it shows a bar that
 /// stays on one line. Otherwise it prints plain lines: for the first step of the run, then one per twentieth of the
-/// run's steps, and for the last step of the job. Evaluations and events get a line each.
+/// run's steps, and for the last step of the job. Evaluations and events get a line each. Of a job without a last step, it
+/// shows no time left, and every 1000th step.
 class ShowProgress {
  public:
   /// `stream`: where to write. It must outlive the training.
@@ -35,6 +36,9 @@ class ShowProgress {
   /// Prints a line with the step, the name and value of each metric, and the number of examples.
   DISTRIB_DECL void on_evaluated(const Evaluated& event);
 
+  /// As `on_evaluated`, for batches that were measured before they were trained on.
+  DISTRIB_DECL void on_validated(const ValidatedProgressively& event);
+
   /// Prints the text of the event as a line.
   void on_event(const Event& event) { print(event.text); }
 
@@ -42,9 +46,14 @@ class ShowProgress {
   void on_end(const JobEnd&) { end_bar(); }
 
  private:
+  DISTRIB_DECL void print_metrics(std::string text, const Metrics& metrics);
   using Clock = std::chrono::steady_clock;
 
-  auto every() const -> Step { return std::max<Step>(1, (job_.last_step - job_.first_step) / 20); }
+  // More steps than this are never done: the data never end, and there is no StopAtStep.
+  auto is_endless() const -> bool { return job_.last_step > Step{1} << 48; }
+  auto every() const -> Step {
+    return is_endless() ? 1000 : std::max<Step>(1, (job_.last_step - job_.first_step) / 20);
+  }
 
   // A line that is wider than the terminal would wrap, and the next one would not clear it.
   auto columns() const -> int {

@@ -8,6 +8,7 @@
 
 #include <distrib/train/hooks/impl/keep_best_checkpoint.ipp>
 #include <distrib/train/hooks/impl/logging_tensor.ipp>
+#include <distrib/train/hooks/impl/object_uploads.ipp>
 #include <distrib/train/hooks/impl/profiler.ipp>
 #include <distrib/train/hooks/impl/second_or_step_timer.ipp>
 #include <distrib/train/hooks/impl/show_progress.ipp>

@@ -3,6 +3,7 @@
 
 #include <distrib/core/decl.hpp>
 #include <distrib/core/event.hpp>
+#include <distrib/record/any_object_store.hpp>
 #include <distrib/train/events.hpp>
 #include <distrib/train/hooks/second_or_step_timer.hpp>
 #include <distrib/train/hooks/summary_file.hpp>
@@ -24,7 +25,8 @@ struct StepCounterOptions {
 
 /// Writes the curve `global_step/sec` for TensorBoard, as TensorFlow's StepCounterHook: the first step of a run only
 /// starts the clock; then writes, each time when so many steps or seconds have passed, the steps per second since. If
-/// the disk is full, the points are dropped, which is reported to all hooks once.
+/// the disk is full, the points are dropped, which is reported to all hooks once. The directory may be a URL, as that of
+/// `WriteSummaries`.
 class StepCounter {
  public:
   /// The tag of the curve.
@@ -34,6 +36,8 @@ class StepCounter {
   explicit StepCounter(const StepCounterOptions& options)
       : file_{options.output_dir}, timer_{{.every_secs = options.every_n_secs, .every_steps = options.every_n_steps}} {}
 
+  void use_object_stores(const OpenObjectStore& open) { file_.use_object_stores(open); }
+  void on_saved(const CheckpointSaved&) { file_.upload(); }
   void on_start(const JobStart&) {
     file_.begin_anew();
     timer_.reset();

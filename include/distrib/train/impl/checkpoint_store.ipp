@@ -10,16 +10,26 @@
 #include <distrib/checkpoint/perform.hpp>
 #include <distrib/checkpoint/save.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/ps/cut/shard_files.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/record/any_object_store.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <system_error>
 
 namespace distrib {
 inline namespace v0 {
 
 DISTRIB_DECL CheckpointStore::CheckpointStore(const SaveCheckpoint& setting, const Job& job,
-                                              const JobUpdaters& updaters)
+                                              const JobUpdaters& updaters, const ObjectAccess& access)
     : directory_{setting.directory}, keep_{setting.retention()} {
+  if (detail::is_url(directory_)) {
+    // Each cut is a checkpoint: also the one that is saved when the job is stopped.
+    const CutSettings cuts{.directory = directory_, .keep_every = 1, .retention = keep_};
+    objects_ = std::make_shared<ObjectCuts>(CutOwner{job, 0, cuts, updaters}, access, CutShards::all);
+    return;
+  }
   for (std::uint32_t shard = 0; shard < job.shards(); ++shard) shards_.emplace_back(job, shard, updaters);
   Error error;
   make_writable_directory(directory_, error);
@@ -36,9 +46,42 @@ DISTRIB_DECL auto all_together(const std::vector<Error>& errors) -> Error {
   return all;
 }
 
+DISTRIB_DECL auto restored_from(const RestoredCuts& restored) -> Event {
+  return {Event::Kind::restored,
+          "local",
+          restored.prefix,
+          {},
+          "continuing after step " + std::to_string(restored.cuts.front().step) + " from " + restored.prefix};
+}
+
 }  // namespace detail
 
+DISTRIB_DECL auto CheckpointStore::restore_objects() const -> RestoredCuts {
+  RestoredCuts restored;
+  CutWork work;
+  objects_->open(work);
+  if (work.cuts.empty() && !work.refused.empty()) throw_if(detail::all_together(work.refused));
+  for (const Error& error : work.refused)
+    restored.events.push_back({Event::Kind::checkpoint_refused, "local", error.where, error.code,
+                               "skipped: " + error.where + ": " + error.code.message()});
+  if (work.cuts.empty()) return restored;
+  const Step step = work.cuts.back().step;
+  restored.cuts = objects_->read(step);
+  restored.prefix = directory_ + "/model.ckpt-" + std::to_string(step);
+  restored.events.push_back(detail::restored_from(restored));
+  return restored;
+}
+
+DISTRIB_DECL void CheckpointStore::finish() const {
+  if (!objects_) return;
+  try {
+    objects_->finish();
+  } catch (const std::system_error&) {  // the next job there removes it
+  }
+}
+
 DISTRIB_DECL auto CheckpointStore::restore() const -> RestoredCuts {
+  if (objects_) return restore_objects();
   // A checkpoint without a job, such as an exported model, is not what the job continues from.
   const auto look = [this](const BundleReader& reader, Error& error) {
     if (reader.find("distrib/job") == nullptr) shards_.front().check_job(reader, error);
@@ -59,21 +102,20 @@ DISTRIB_DECL auto CheckpointStore::restore() const -> RestoredCuts {
   shards_.front().check_job(*reader);
   restored.prefix = reader->prefix();
   for (const CutTensors& shard : shards_) restored.cuts.push_back(shard.read(*reader));
-  restored.events.push_back(
-      {Event::Kind::restored,
-       "local",
-       restored.prefix,
-       {},
-       "continuing after step " + std::to_string(restored.cuts.front().step) + " from " + restored.prefix});
+  restored.events.push_back(detail::restored_from(restored));
   return restored;
 }
 
 DISTRIB_DECL auto CheckpointStore::save(Step step, std::span<const Cut> cuts) const -> std::string {
+  const std::string name = "model.ckpt-" + std::to_string(step);
+  if (objects_) {
+    objects_->drop_older();
+    objects_->save(cuts);
+    return directory_ + "/" + name;
+  }
   std::vector<BundlePart> parts;
   for (std::size_t shard = 0; shard < shards_.size(); ++shard) parts.push_back(shards_[shard].part(cuts[shard]));
   shards_.front().describe(cuts.front(), parts.front());
-
-  const std::string name = "model.ckpt-" + std::to_string(step);
   save_checkpoint(directory_, name, parts, keep_);
   return directory_ + "/" + name;
 }

@@ -9,9 +9,13 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
 #include <distrib/net/asio.hpp>
+#include <distrib/net/io_pool.hpp>
 #include <distrib/net/signals.hpp>
+#include <distrib/ps/cut/cut_object.hpp>
 #include <distrib/ps/cut/initial_checkpoint.hpp>
 #include <distrib/ps/cut/initial_cut.hpp>
+#include <distrib/ps/cut/object_access.hpp>
+#include <distrib/ps/cut/patience.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
@@ -20,18 +24,27 @@
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/key_lists.hpp>
 #include <distrib/ps/store/table_digest.hpp>
+#include <distrib/record/any_object_store.hpp>
+#include <distrib/rpc/nonce.hpp>
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/train/any_model.hpp>
 #include <distrib/train/checkpoint_store.hpp>
+#include <distrib/train/cluster_mode.hpp>
 #include <distrib/train/job/assemble.hpp>
+#include <distrib/train/job/data_wait.hpp>
 #include <distrib/train/job/gradient_norms.hpp>
 #include <distrib/train/job/local_job.hpp>
 #include <distrib/train/job/make_local_job.hpp>
+#include <distrib/train/kept_steps.hpp>
+#include <distrib/train/metrics.hpp>
 #include <distrib/train/named_values.hpp>
 #include <distrib/train/writer_locks.hpp>
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -53,22 +66,31 @@ class LocalRun final : public TrainingRun {
         report_{report},
         compute_on_{compute_on},
         model_{plan_.model().open()},
-        planned_{plan_.local_job(*model_, steps_done(plan_))},
+        planned_{plan_.local_job(*model_, steps_done())},
         evaluation_{plan_.model().open_evaluation()} {
     ask(false);
     locks_.hold_local(plan_);
-    if (plan_.save()) store_.emplace(*plan_.save(), job_, planned_.updaters);
+    if (plan_.save()) store_.emplace(*plan_.save(), job_, planned_.updaters, object_access());
+    if (pool_ == nullptr && in_object_store()) saver_.emplace(1);
     start_ = report_.begin(job_, model_->batch_size(), 0);
     const std::vector<Cut> restored = restore();
     report_.reached(start_.first_step);
     report_.tell(start_);
     contributor_ = model_->contributor(job_, planned_.layouts);
+    contributor_->continue_after(start_.first_step);
+    if (plan_.validates()) contributor_->validate();
     begin(restored);
   }
   LocalRun(const LocalRun&) = delete;
   auto operator=(const LocalRun&) -> LocalRun& = delete;
+  ~LocalRun() override { patience_.end(); }
 
-  [[nodiscard]] auto next() -> bool override { return local_->next(); }
+  [[nodiscard]] auto next() -> bool override {
+    // Without a pool a checkpoint is saved before the training goes on, as in a directory of files.
+    while (beside_ != 0 && context_->run_one() != 0) {
+    }
+    return local_->next();
+  }
   auto make() -> float override {
     local_->make();
     return made_;
@@ -82,16 +104,44 @@ class LocalRun final : public TrainingRun {
     report_.reached(local_->step());
     report_.took(job_, start_, std::chrono::steady_clock::now() - begun_);
     finish();
+    patience_.end();
+    if (store_ && report_.result().complete) store_->finish();
     return report_.result().complete || !report_.result().stop_reason.empty() ? 0 : 1;
   }
 
  private:
   // Returns the steps of the checkpoint that the job continues from, if its last step depends on them; otherwise 0.
-  static auto steps_done(const TrainingPlan& plan) -> Step {
-    if (!plan.counts_from_start() || !plan.save()) return 0;
+  auto steps_done() -> Step {
+    if (!plan_.counts_from_start() || !plan_.save()) return 0;
+    if (in_object_store()) {  // only the job knows which cut it continues from, and the cut does not depend on the steps
+      const PlannedJob any = plan_.local_job(*model_);
+      const RestoredCuts found = CheckpointStore{*plan_.save(), any.job, any.updaters, object_access()}.restore();
+      return found.cuts.empty() ? 0 : found.cuts.front().step;
+    }
     std::vector<Error> refused;
-    const auto reader = newest_complete(plan.save()->directory, refused);
+    const auto reader = newest_complete(plan_.save()->directory, refused);
     return reader ? static_cast<Step>(checkpoint_step(reader->prefix()).value_or(0)) : 0;
+  }
+
+  [[nodiscard]] auto in_object_store() const -> bool { return plan_.save() && is_url(plan_.save()->directory); }
+
+  // What claims in an object store say of this process, and how it looks at other claims.
+  auto object_access() -> ObjectAccess {
+    ObjectAccess access;
+    access.open = plan_.options().object_stores;
+    access.nonce = nonce_;
+    access.owner = this_process("local job", {});
+    access.answers = [this](const ClaimOwner& owner, std::uint64_t nonce) {
+      const ClusterMode& mode = plan_.options().cluster;
+      return still_answers(owner, nonce, {.secret = mode.secret, .tls = mode.tls});
+    };
+    access.pause = [this](std::chrono::milliseconds time) { return patience_.wait(time); };
+    access.tell = [this](const std::string& text) {
+      const Event event{Event::Kind::waiting, "local", {}, {}, text};
+      if (context_ != nullptr) asio::post(*context_, [this, event] { report_.tell(event); });
+      else report_.tell(event);
+    };
+    return access;
   }
 
   // Does what a hook has asked for.
@@ -137,8 +187,12 @@ class LocalRun final : public TrainingRun {
           return loss;
         },
         callbacks(), pool_, std::move(planned_.initial_values), compute_on_);
+    context_ = &local_->context();
     begun_ = std::chrono::steady_clock::now();
-    signals_.emplace(local_->context(), [this] { stop_job("asked to stop", {}); });
+    signals_.emplace(local_->context(), [this] {
+      patience_.end();
+      stop_job("asked to stop", {});
+    });
     if (report_.wants_checkpoint() && has_values) save_begin();
     heed_hooks();
   }
@@ -147,8 +201,10 @@ class LocalRun final : public TrainingRun {
     LocalJobCallbacks callbacks;
     if (!job_.tables.empty())
       callbacks.prepare = [this](Rank rank, Step step) { return contributor_->prepare(rank, step); };
+    if (model_->waits()) callbacks.ready = [this](Rank rank, Step step) { return is_ready(rank, step); };
     callbacks.contributed = [this](Rank rank, Step step, float loss, std::span<const SharedBuffer> blocks) {
       made_ = loss;
+      if (plan_.validates()) validated_.merge(contributor_->validated(rank));
       const NamedValues values{plan_.model().variables(), planned_.layouts, blocks};
       report_.tell(ContributionMade{step, rank, loss, &values, rank == 0});
       heed_hooks();
@@ -157,6 +213,12 @@ class LocalRun final : public TrainingRun {
     callbacks.step_done = [this](Step step, float loss) { step_done(step, loss); };
     callbacks.cut_due = [this](Step step, std::vector<Cut> cuts) { save_in_background(step, std::move(cuts)); };
     return callbacks;
+  }
+
+  auto is_ready(Rank rank, Step step) -> bool {
+    const bool ready = contributor_->is_ready(rank, step);
+    if (wait_.is_worth_telling(step, ready)) report_.tell(wait_.event("local"));
+    return ready;
   }
 
   // `asked`: how the event begins. `reason`: that of a hook or of the program; empty: a signal asks to stop.
@@ -178,6 +240,8 @@ class LocalRun final : public TrainingRun {
   void step_done(Step step, float loss) {
     report_.reached(step, loss);
     report_.tell(StepDone{step, loss, start_.examples_per_step, norms_.take(step)});
+    if (plan_.is_validated_between(step - 1, step))
+      report_.tell(ValidatedProgressively{step, std::exchange(validated_, {})});
     if (evaluation_ != nullptr && step != job_.total_steps && plan_.is_measured_between(step - 1, step))
       measure_in_background(step);
     heed_hooks();
@@ -198,7 +262,7 @@ class LocalRun final : public TrainingRun {
     auto prefix = std::make_shared<std::string>();
     auto phase = std::make_shared<Phase>(Phase{Phase::Kind::save, 0, step, {}, {}, false});
     if (store_) report_.tell(CheckpointBegun{step});
-    local_->in_background(
+    beside(
         [this, step, kept, prefix, phase] {
           phase->begin = std::chrono::steady_clock::now();
           if (store_) *prefix = store_->save(step, *kept);
@@ -208,9 +272,34 @@ class LocalRun final : public TrainingRun {
           if (const PhaseObserver measured = report_.phases_of("local"); store_ && measured) measured(*phase);
           kept->clear();  // on this thread, which takes blocks from the pool again
           if (!prefix->empty()) report_.saved(step, std::move(*prefix));
+          if (const std::optional<Step> oldest = kept_.saved(step)) contributor_->let_go(*oldest);
           local_->cut_saved(step);
           heed_hooks();
         });
+  }
+
+  // As `LocalJob::in_background`. Without a pool, work with an object store has a thread of its own: it may wait for the
+  // store, and meanwhile a signal must reach the job.
+  void beside(std::function<void()> work, std::function<void()> done) {
+    if (!saver_) return local_->in_background(std::move(work), std::move(done));
+    ++beside_;
+    asio::post(saver_->executor(), [this, work = std::move(work), done = std::move(done)]() mutable {
+      std::exception_ptr failure;
+      try {
+        work();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      asio::post(local_->context(),
+                 [this, failure = std::move(failure), work = std::move(work), done = std::move(done)]() mutable {
+                   local_->in_background(
+                       [this, failure = std::move(failure)] {
+                         --beside_;
+                         if (failure) std::rethrow_exception(failure);
+                       },
+                       std::move(done));
+                 });
+    });
   }
 
   void measure_in_background(Step step) {
@@ -256,6 +345,9 @@ class LocalRun final : public TrainingRun {
   IoPool* pool_;
   TrainingReport& report_;
   const ComputeOn compute_on_;
+  const std::uint64_t nonce_ = load_le<std::uint64_t>(draw_nonce().data());  // of this process, in object stores
+  Patience patience_;  // with object stores
+  asio::io_context* context_ = nullptr;  // of the job, when there is one
   const std::unique_ptr<OpenModel> model_;
   PlannedJob planned_;
   const Job& job_ = planned_.job;
@@ -263,13 +355,18 @@ class LocalRun final : public TrainingRun {
   BatchKeys measured_{job_, planned_.layouts};  // the rows that the evaluation needs
   WriterLocks locks_;
   std::optional<CheckpointStore> store_;
+  KeptSteps kept_{plan_.save()};
+  DataWait wait_;
   JobStart start_;
   std::unique_ptr<AnyContributor> contributor_;
   GradientNorms norms_;
+  Metrics validated_;  // since the last event
   float made_ = 0;  // the loss of the newest contribution
   std::chrono::steady_clock::time_point begun_{};
   bool stopping_ = false;
   std::unique_ptr<LocalJob> local_;
+  std::optional<IoPool> saver_;  // ends before the job
+  int beside_ = 0;  // what `saver_` has not done yet
   std::optional<Signals> signals_;
 };
 

@@ -16,7 +16,9 @@
 #include <distrib/net/signals.hpp>
 #include <distrib/ps/cut/cut_tensors.hpp>
 #include <distrib/ps/cut/finished_job.hpp>
+#include <distrib/ps/cut/object_access.hpp>
 #include <distrib/ps/cut/object_checkpoints.hpp>
+#include <distrib/ps/cut/patience.hpp>
 #include <distrib/ps/job/client_rules.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/exit_code.hpp>
@@ -41,9 +43,11 @@
 #include <distrib/train/error.hpp>
 #include <distrib/train/job/assemble.hpp>
 #include <distrib/train/job/cluster_job.hpp>
+#include <distrib/train/job/data_wait.hpp>
 #include <distrib/train/job/make_cluster_job.hpp>
 #include <distrib/train/job/make_ranks_job.hpp>
 #include <distrib/train/job/training_run.hpp>
+#include <distrib/train/kept_steps.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/named_values.hpp>
 #include <distrib/train/writer_locks.hpp>
@@ -83,6 +87,12 @@ class WorkerRun final : public TrainingRun {
         contributor_{model_->contributor(job_, planned_.layouts)},
         start_{report_.begin(job_, model_->batch_size(), job_.tasks)} {
     if (is_dealt_ && ready_within) throw_error(train_errc::cannot_deal, "--ranks: a session");
+    if (chief_ && plan_.validates()) contributor_->validate();
+    // Signals are handled between local steps, because a round may be longer than the time before SIGKILL.
+    contributor_->ask_between([this] {
+      running_->context().poll();
+      return !stopping_;
+    });
     if (chief_) locks_.hold_chief(plan_, task_);
     if (const std::string uneven = chief_ ? uneven_shards(planned_.layouts) : std::string{}; !uneven.empty())
       report_.tell(Event{Event::Kind::uneven_shards, task_, {}, {}, uneven});
@@ -104,7 +114,11 @@ class WorkerRun final : public TrainingRun {
 
   [[nodiscard]] auto next() -> bool override { return running_ != nullptr && running_->next(); }
   auto make() -> float override {
-    running_->make();
+    try {
+      running_->make();
+    } catch (const RoundLeft&) {  // asked to stop: another process makes the contribution
+      running_->abandon();
+    }
     return loss_;
   }
   void stop(const std::string& reason) override { stop_job("asked to stop by the program, " + reason, reason); }
@@ -170,14 +184,16 @@ class WorkerRun final : public TrainingRun {
   }
 
   auto callbacks() -> ClusterJobCallbacks {
-    return {.contribute = [this](Step step, auto values,
-                                 auto gradients) { return contribute(rank_, step, values, gradients); },
-            .prepare = [this](Step step) { return contributor_->prepare(rank_, step, measured_before(step)); },
-            .started = [this](Step first) { started(first); },
-            .step_done = [this](Step step, float loss, const auto& values) { step_done(step, loss, values); },
-            .saved = [this](Step step) { saved(step); },
-            .told = [this](const Event& event) { told(event); },
-            .measured = measured()};
+    return {
+        .contribute = [this](Step step, auto values,
+                             auto gradients) { return contribute(rank_, step, values, gradients); },
+        .prepare = [this](Step step) { return contributor_->prepare(rank_, step, measured_before(step)); },
+        .ready = model_->waits() ? std::function<bool(Step)>{[this](Step step) { return is_ready(step); }} : nullptr,
+        .started = [this](Step first) { started(first); },
+        .step_done = [this](Step step, float loss, const auto& values) { step_done(step, loss, values); },
+        .saved = [this](Step step) { saved(step); },
+        .told = [this](const Event& event) { told(event); },
+        .measured = measured()};
   }
 
   auto ranks_callbacks() -> RanksJobCallbacks {
@@ -189,6 +205,12 @@ class WorkerRun final : public TrainingRun {
             .saved = [this](Step step) { saved(step); },
             .told = [this](const Event& event) { told(event); },
             .measured = measured()};
+  }
+
+  auto is_ready(Step step) -> bool {
+    const bool ready = contributor_->is_ready(rank_, step);
+    if (wait_.is_worth_telling(step, ready)) report_.tell(wait_.event(task_));
+    return ready;
   }
 
   void told(const Event& event) {
@@ -207,7 +229,7 @@ class WorkerRun final : public TrainingRun {
 
   void show_metrics(const Address& address) {
     const ClusterMode& mode = plan_.options().cluster;
-    meter_.emplace(index_, model_->batch_size(), job_.total_steps);
+    meter_.emplace(index_, model_->batch_size() * job_.batches_per_contribution(), job_.total_steps);
     ClientRules rules = client_rules(cluster_);
     rules.needs_certificate = mode.metrics_need_certificate;
     std::vector<PageServer::Served> pages;
@@ -269,6 +291,7 @@ class WorkerRun final : public TrainingRun {
   auto contribute(Rank rank, Step step, std::span<const SharedBuffer> values,
                   std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float {
     const float loss = loss_ = (*contributor_)(rank, made_ = step, values, gradients);
+    if (chief_ && plan_.validates()) validated_.merge(contributor_->validated(rank));
     if (meter_) meter_->contributed(loss);
     const NamedValues named{plan_.model().variables(), planned_.layouts, values};
     report_.tell(ContributionMade{step, rank, loss, &named, true});
@@ -316,6 +339,7 @@ class WorkerRun final : public TrainingRun {
     report_.reached(first);
     if (meter_) meter_->reached(first);
     begun_ = std::chrono::steady_clock::now();
+    contributor_->continue_after(first);
     if (!chief_) return;
     report_.tell(start_);
     heed_hooks();
@@ -328,6 +352,8 @@ class WorkerRun final : public TrainingRun {
     if (!chief_) return;
     report_.tell(StepDone{step, loss, (step - before) * start_.examples_per_step, contributor_->gradient_norm(rank_)});
     heed_hooks();
+    if (plan_.is_validated_between(before, step))
+      report_.tell(ValidatedProgressively{step, std::exchange(validated_, {})});
     if (evaluation_ == nullptr || plan_.measures_averages() || step >= job_.total_steps) return;
     const bool has_tables = !job_.tables.empty();
     if (!has_tables && !plan_.is_measured_between(before, step)) return;
@@ -371,6 +397,7 @@ class WorkerRun final : public TrainingRun {
     if (!chief_ || !plan_.save() || step == 0 || !cuts_.is_users(step, job_.total_steps)) return;
     const std::string prefix = prefix_of(step);
     report_.saved(step, prefix);
+    if (const std::optional<Step> oldest = kept_.saved(step)) contributor_->let_go(*oldest);
     heed_hooks();
     if (evaluation_ == nullptr || !plan_.measures_averages() || step >= job_.total_steps) return;
     if (plan_.is_measured_between(std::exchange(measured_to_, step), step))
@@ -403,6 +430,27 @@ class WorkerRun final : public TrainingRun {
   // Returns the prefix of the checkpoint of the last step; empty: there is none.
   [[nodiscard]] auto finished() const -> std::string {
     return finished_checkpoint(plan_.save()->directory, plan_.options().object_stores);
+  }
+
+  // As `finished`; waits for a store that does not answer, and says so.
+  [[nodiscard]] auto finished_at_last() -> std::string {
+    constexpr std::chrono::seconds within{60};
+    const std::string& directory = plan_.save()->directory;
+    const auto deadline = std::chrono::steady_clock::now() + within;
+    Patience pause;
+    Error unread;
+    std::string found = finished_checkpoint(directory, plan_.options().object_stores, unread);
+    if (!may_pass(unread.code)) return found;
+    const auto tell = [&](const std::string& what) {
+      report_.tell(Event{Event::Kind::waiting, task_, directory, unread.code,
+                         "the object store of the checkpoints does not answer, " + what + ": " + unread.where + ": " +
+                             unread.code.message()});
+    };
+    tell("waiting");
+    while (may_pass(unread.code) && std::chrono::steady_clock::now() < deadline && pause.wait(std::chrono::seconds{1}))
+      found = finished_checkpoint(directory, plan_.options().object_stores, unread);
+    if (may_pass(unread.code)) tell("the result does not name the last checkpoint, " + prefix_of(job_.total_steps));
+    return found;
   }
 
   // Returns the cuts of all shards from the newest checkpoint.
@@ -443,7 +491,7 @@ class WorkerRun final : public TrainingRun {
 
   // Reports the end of a job that is done, at the chief. `blocks`: the final values.
   void finish(const std::vector<SharedBuffer>& blocks) {
-    if (plan_.save()) report_.has_checkpoint(finished());
+    if (plan_.save()) report_.has_checkpoint(finished_at_last());
     RuntimeValues whole{plan_.model().variables()};
     assemble(planned_.layouts, blocks, whole);
     contributor_->take_others(rank_, last_ + 1, blocks, whole);
@@ -475,6 +523,8 @@ class WorkerRun final : public TrainingRun {
   const KeyLists none_;
   const std::unique_ptr<AnyContributor> contributor_;
   WriterLocks locks_;  // held by the chief only
+  KeptSteps kept_{plan_.save()};
+  DataWait wait_;
   std::unique_ptr<const AnyEvaluation> evaluation_;  // null if this is not the chief, or without Evaluate
   JobStart start_;
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
@@ -483,6 +533,7 @@ class WorkerRun final : public TrainingRun {
   Step made_ = 0;  // step of the newest contribution: `step_done` gets the values that it was computed from
   Step told_ = 0;  // the newest step that was passed to `step_done`
   Step measured_to_ = 0;  // the newest checkpoint of this run; with averages: it is measured if it is due
+  Metrics validated_;  // since the last event
   float loss_ = 0;  // of the newest contribution
   std::atomic<int> measures_ = 0;
   std::optional<WorkerMeter> meter_;  // empty: no metrics

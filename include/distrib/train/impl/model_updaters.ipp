@@ -7,6 +7,7 @@
 #include <distrib/core/variable_info.hpp>
 
 #include <algorithm>
+#include <cstddef>
 
 namespace distrib {
 inline namespace v0 {
@@ -19,6 +20,15 @@ DISTRIB_DECL auto updated_by_model(const Job& job, const ModelUpdaters& of_model
   };
   for (const VariableInfo& variable : job.variables) found.push_back(has(variable.name));
   for (const TableInfo& table : job.tables) found.push_back(has(table.name));
+  return found;
+}
+
+DISTRIB_DECL auto local_updaters(const Job& job, const ModelUpdaters& of_model, const AnyUpdater& updater)
+    -> std::vector<AnyUpdater> {
+  std::vector<AnyUpdater> found(job.variables.size(), updater);
+  for (std::size_t v = 0; v < found.size(); ++v)
+    for (const auto& [name, of_variable] : of_model)
+      if (name == job.variables[v].name) found[v] = of_variable;
   return found;
 }
 

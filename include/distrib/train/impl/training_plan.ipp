@@ -9,6 +9,7 @@
 #include <distrib/core/paths.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variable_info.hpp>
+#include <distrib/export_log/error.hpp>
 #include <distrib/optimizer/any_updater.hpp>
 #include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/optimizer/updater_list.hpp>
@@ -41,12 +42,14 @@ DISTRIB_DECL TrainingPlan::TrainingPlan(TrainingOptions options, std::shared_ptr
     : options_{std::move(options)}, model_{std::move(model)}, hooks_{std::move(hooks)}, settings_{std::move(settings)} {
   if (!detail::is_url(options_.initial_checkpoint))
     options_.initial_checkpoint = detail::absolute_path(options_.initial_checkpoint);
+  hooks_.use_object_stores(options_.object_stores);
   check_forms();
 }
 
 DISTRIB_DECL void TrainingPlan::check() const {
   if (measures_averages() && !options_.moving_average) throw_error(train_errc::no_averages, "with_moving_average");
   static_cast<void>(chosen_updaters());
+  check_local_steps();
 }
 
 DISTRIB_DECL auto TrainingPlan::chosen_updaters() const -> ChosenUpdaters {
@@ -71,8 +74,7 @@ DISTRIB_DECL auto TrainingPlan::updater_finder() const -> UpdaterFinder {
 }
 
 DISTRIB_DECL auto TrainingPlan::local_job(const OpenModel& model, Step done) const -> PlannedJob {
-  if (save() && detail::is_url(save()->directory))
-    throw_error(train_errc::only_in_a_cluster, "SaveCheckpoint: " + detail::shown_url(save()->directory));
+  check_directory();
   if (wait().wait_until_step != 0) throw_error(train_errc::cannot_wait, "GlobalStepWaiter");
   if (exports()) throw_error(train_errc::cannot_export, "a job in one process");
   PlannedJob planned = make_job(model, 1, options_.local.workers, 1, done);
@@ -88,6 +90,8 @@ DISTRIB_DECL auto TrainingPlan::cluster_job(const OpenModel& model, std::uint32_
   if (wait().wait_until_step != 0 && options_.consistency.mode() != "async")
     throw_error(train_errc::cannot_wait, "GlobalStepWaiter");
   check_directory();
+  if (options_.replicas > 1 && save() && detail::is_url(save()->directory))
+    throw_error(train_errc::replicas_in_store, "SaveCheckpoint: " + detail::shown_url(save()->directory));
   PlannedJob planned = make_job(model, tasks, ranks, options_.replicas, 0);
   if (exports()) check_exports(planned.job);
   planned.job.cut_interval = cut_interval(planned.job, every_steps(), replay_budget_bytes);
@@ -105,22 +109,24 @@ DISTRIB_DECL auto TrainingPlan::dealt_job(const OpenModel& model, std::uint32_t 
     why = "it adds in rank order: say with_reduction(ReductionOrder::tree)";
   else if (!job.replayable) why = "OwnBatches";
   else if (exports()) why = "ExportModel";
+  else if (model.waits()) why = "batches that come while the job runs";
   if (!why.empty()) throw_error(train_errc::cannot_deal, "--ranks " + std::to_string(ranks) + ": " + why);
   return planned;
 }
 
 DISTRIB_DECL auto TrainingPlan::cut_settings() const -> CutSettings {
   CutSettings cuts;
+  const auto everywhere = [](const std::string& name) {
+    return detail::is_url(name) ? name : detail::absolute_path(name);
+  };
   if (save()) {
-    const std::string& directory = save()->directory;
-    cuts = {.directory = detail::is_url(directory) ? directory : detail::absolute_path(directory),
+    cuts = {.directory = everywhere(save()->directory),
             .keep_every = save()->every_steps,
             .retention = save()->retention()};
   }
   if (exports())
-    cuts.exports = {.directory = detail::absolute_path(exports()->to),
-                    .every_steps = exports()->every.steps,
-                    .every = exports()->every.time};
+    cuts.exports = {
+        .directory = everywhere(exports()->to), .every_steps = exports()->every.steps, .every = exports()->every.time};
   return cuts;
 }
 
@@ -132,13 +138,20 @@ DISTRIB_DECL void TrainingPlan::check_exports(const Job& job) const {
   for (const TableInfo& table : job.tables)
     if (table.kept_as == FloatFormat::float16)
       throw_error(train_errc::cannot_export, "table " + table.name + ", which is kept as float16");
+  if (!detail::is_url(exported.to)) return;
+  if (!options_.object_stores) throw_error(export_errc::no_object_store, detail::shown_url(exported.to));
+  Error error;
+  static_cast<void>(options_.object_stores(exported.to, error));
+  throw_if(error);
 }
 
 DISTRIB_DECL void TrainingPlan::check_directory() const {
+  for (const std::string& kept : settings_.kept)
+    if (save() && detail::is_url(kept) != detail::is_url(save()->directory))
+      throw_error(train_errc::bad_hook, "a hook that keeps checkpoints: " + detail::shown_url(kept) +
+                                            " must be where the checkpoints are, on file systems or in one bucket: " +
+                                            detail::shown_url(save()->directory));
   if (!save() || !detail::is_url(save()->directory)) return;
-  if (options_.replicas > 1)
-    throw_error(train_errc::only_in_a_cluster,
-                "SaveCheckpoint: " + detail::shown_url(save()->directory) + ", with_replicas(2)");
   Error error;
   static_cast<void>(open_directory(save()->directory, options_.object_stores, error));
   throw_if(error);
@@ -161,6 +174,21 @@ DISTRIB_DECL void TrainingPlan::check_initial_names() const {
   for (const InitialName& entry : options_.initial_checkpoint_options.names)
     detail::check_name(model_->variables(), detail::told_initial_name(entry), entry.of_job,
                        [&entry](const std::string& name) { return entry.is_of(name); });
+}
+
+// Throws `train_errc::bad_local_steps` if the job cannot have the local steps of the recipe.
+DISTRIB_DECL void TrainingPlan::check_local_steps() const {
+  if (!options_.local_steps) return;
+  const std::uint32_t count = options_.local_steps->count;
+  const auto refuse = [count](const std::string& what) {
+    throw_error(train_errc::bad_local_steps, "with_local_steps: " + std::to_string(count) + " steps" + what);
+  };
+  if (count == 0 || count > max_local_steps) refuse("");
+  if (const auto& tables = model_->variables().table_infos(); !tables.empty())
+    refuse(", table '" + tables.front().name + "'");
+  if (!settings_.stop) return;
+  const std::uint64_t stop = std::max(settings_.stop->last_step, settings_.stop->num_steps);
+  if (stop % count != 0) refuse(", StopAtStep of " + std::to_string(stop));
 }
 
 // Throws `train_errc::bad_embedding` if the rows of a table cannot come and go as it says.
@@ -208,6 +236,11 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   job.gradient_accumulation = options_.gradient_accumulation;
   if (job.gradient_accumulation == 0 || job.gradient_accumulation > max_gradient_accumulation)
     throw_error(train_errc::bad_accumulation, std::to_string(job.gradient_accumulation));
+  if (options_.local_steps) {
+    check_local_steps();
+    job.local_steps = options_.local_steps->count;
+    job.local_updater = options_.local_steps->updater.text();
+  }
   job.gradient_clipping = options_.gradient_clipping;
   job.check_numerics = options_.check_numerics;
   job.wire_format = options_.wire_format;
@@ -238,12 +271,12 @@ DISTRIB_DECL auto TrainingPlan::complete(PlannedJob planned) const -> PlannedJob
 // step uses the batches of one contribution of each rank, including backup workers.
 DISTRIB_DECL auto TrainingPlan::last_step(const OpenModel& model, std::uint32_t ranks, Step done) const -> Step {
   const std::uint64_t contributions = options_.consistency.is_synchronous() ? ranks : 1;
-  const std::uint64_t batches_per_step = contributions * options_.gradient_accumulation;
+  const std::uint64_t batches_per_step = contributions * options_.gradient_accumulation * local_steps();
   std::optional<Step> last;
   std::error_code ec;
   if (settings_.stop) settings_.stop->check(ec);
   if (ec) throw_error(ec, "StopAtStep: give one of last_step and num_steps");
-  if (settings_.stop) last = settings_.stop->last_step_from(done);
+  if (settings_.stop) last = settings_.stop->last_step_from(done * local_steps()) / local_steps();
   if (const auto batches = model.batches()) last = std::min(last.value_or(*batches), *batches / batches_per_step);
   if (!last) throw_error(train_errc::no_end, "StopAtStep");
   if (*last == 0) throw_error(train_errc::too_little_data, model.describe());

@@ -14,12 +14,12 @@ DISTRIB_DECL auto TrainingReport::begin(const Job& job, std::uint64_t batch_size
   result_.ps = ps;
   result_.workers = job.ranks;
   result_.shards = job.shards();
-  return {
-      .first_step = 0,
-      .last_step = job.total_steps,
-      .workers = job.ranks,
-      .examples_per_step = batch_size * job.gradient_accumulation * job.consistency.replicas_to_aggregate(job.ranks),
-      .restored_from = {}};
+  return {.first_step = 0,
+          .last_step = job.total_steps,
+          .workers = job.ranks,
+          .examples_per_step =
+              batch_size * job.batches_per_contribution() * job.consistency.replicas_to_aggregate(job.ranks),
+          .restored_from = {}};
 }
 
 DISTRIB_DECL auto TrainingReport::phases_of(std::string task) -> PhaseObserver {

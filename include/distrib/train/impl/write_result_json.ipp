@@ -3,10 +3,14 @@
 
 #include <distrib/train/write_result_json.hpp>
 
+#include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
 #include <distrib/core/json_text.hpp>
 #include <distrib/core/paths.hpp>
+#include <distrib/ps/cut/object_access.hpp>
+#include <distrib/ps/cut/object_checkpoints.hpp>
+#include <distrib/ps/cut/patience.hpp>
 #include <distrib/ps/job/directory_lock.hpp>
 
 #include <cerrno>
@@ -33,11 +37,28 @@ DISTRIB_DECL auto result_json(const TrainingResult& result, std::string_view eve
   return object.text() + "\n";
 }
 
+// Writes an object; while the store does not answer, again and again for a minute.
+DISTRIB_DECL void put_patiently(const std::string& url, std::string_view text, const OpenObjectStore& open) {
+  constexpr std::chrono::seconds within{60};
+  Error error;
+  ObjectDirectory directory = open_directory(directory_of(url), open, error);
+  throw_if(error);
+  const std::string name{file_of(url)};
+  const std::string key = directory.root.empty() ? name : directory.root + '/' + name;
+  const auto deadline = std::chrono::steady_clock::now() + within;
+  Patience pause;
+  do directory.store.put(key, as_bytes(text), error);
+  while (may_pass(error.code) && std::chrono::steady_clock::now() < deadline && pause.wait(std::chrono::seconds{1}));
+  throw_if(error);
+}
+
 }  // namespace detail
 
 DISTRIB_DECL void write_result_json(const std::string& path, const TrainingResult& result, std::string_view events,
-                                    const std::vector<std::pair<std::string, double>>& further) {
+                                    const std::vector<std::pair<std::string, double>>& further,
+                                    const OpenObjectStore& open) {
   const std::string text = detail::result_json(result, events, further);
+  if (detail::is_url(path)) return detail::put_patiently(path, text, open);
   const std::string temporary = path + ".writing";
   const std::string directory = detail::directory_of(path);
   const std::string name{detail::file_of(path)};

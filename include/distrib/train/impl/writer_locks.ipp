@@ -6,6 +6,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/core/files.hpp>
 #include <distrib/core/paths.hpp>
+#include <distrib/record/any_object_store.hpp>
 
 #include <cstdlib>
 #include <memory>
@@ -17,7 +18,7 @@ inline namespace v0 {
 
 DISTRIB_DECL void WriterLocks::hold_local(const TrainingPlan& plan, std::chrono::milliseconds within) {
   const std::string who = "local job";
-  if (plan.save()) {
+  if (plan.save() && !detail::is_url(plan.save()->directory)) {
     const std::string& directory = plan.save()->directory;
     hold(directory, "ps-0", who, within);
     std::error_code ignored;
@@ -42,6 +43,7 @@ DISTRIB_DECL void WriterLocks::hold_evaluator(const TrainingPlan& plan, const st
 
 DISTRIB_DECL void WriterLocks::hold(const std::string& directory, const std::string& writer, const std::string& who,
                                     std::chrono::milliseconds within) {
+  if (detail::is_url(directory)) return;
   std::error_code ignored;
   detail::make_directories(directory, ignored);  // realpath() needs an existing directory
   const std::unique_ptr<char, void (*)(void*)> real{::realpath(directory.c_str(), nullptr), std::free};

@@ -30,6 +30,9 @@ struct ClusterJobCallbacks {
   /// the contribution needs, one request per shard; otherwise an empty list. Also called for steps after this worker's
   /// last one: then for the rows that are wanted with the final values, or an empty list.
   std::function<std::vector<WantedRows>(Step step)> prepare;
+  /// False: the records of `step` are not there yet; neither `contribute` nor `prepare` is called before it returns true.
+  /// Asked again and again, so it must look for new records only now and then. Empty: always true.
+  std::function<bool(Step step)> ready = {};
   /// Training starts, or continues, after step `first`. Called at most once: before the first contribution; or, if an
   /// earlier run has done all steps, when the final values have arrived (`WorkerOptions::wants_result`).
   std::function<void(Step first)> started;

@@ -29,6 +29,10 @@ struct LocalJobCallbacks {
   /// Called on the threads that compute contributions, never for one rank on two threads at once. Empty: the job has no
   /// tables.
   std::function<std::vector<WantedRows>(Rank rank, Step step)> prepare = {};
+  /// False: the records of contribution (step, rank) are not there yet; neither `Contribute` nor `prepare` is called
+  /// before it returns true. Asked again and again, so it must look for new records only now and then. Called on
+  /// the owner's thread. Empty: always true.
+  std::function<bool(Rank rank, Step step)> ready = {};
   /// A contribution is computed, from these values, one block per shard, and not sent yet. May be empty.
   std::function<void(Rank rank, Step step, float loss, std::span<const SharedBuffer> values)> contributed = {};
   /// A global step is done.

@@ -8,6 +8,7 @@
 
 #include <distrib/train/job/impl/accumulate_gradients.ipp>
 #include <distrib/train/job/impl/clip_gradients.ipp>
+#include <distrib/train/job/impl/local_round.ipp>
 #include <distrib/train/job/impl/make_cluster_job.ipp>
 #include <distrib/train/job/impl/make_local_job.ipp>
 #include <distrib/train/job/impl/make_ranks_job.ipp>

@@ -56,30 +56,55 @@ DISTRIB_DECL auto parse_claim(ByteView object) -> std::optional<ClaimOwner> {
   return owner;
 }
 
-DISTRIB_DECL auto encode_cut_object(const BundlePart& part, std::uint32_t shard, std::uint32_t shards, Error& error)
-    -> std::vector<std::byte> {
-  error = {};
-  if (shard >= shards || shards > max_data_files) {
-    detail::refuse(error, checkpoint_errc::mismatch, "part " + std::to_string(shard) + " of " + std::to_string(shards));
-    return {};
-  }
-  detail::BundleEntries entries;
-  FilePlan plan;
-  if (!detail::plan_data(part, "cut", shard, shards, entries, plan, error)) return {};
-  if (!entries.check(detail::BundleEntries::Parts::some, error)) return {};
-  const std::vector<std::byte> table = entries.encode(shards);
-  const FileAction& data = plan.front();
-  std::vector<std::byte> object;
-  object.reserve(static_cast<std::size_t>(data.size()) + table.size() + CutTail::footer_bytes);
-  for (const ByteView view : data.views) object.insert(object.end(), view.begin(), view.end());
-  object.insert(object.end(), data.owned.begin(), data.owned.end());
+namespace detail {
+
+DISTRIB_DECL void end_cut_object(std::vector<std::byte>& object, ByteView table) {
   std::array<std::byte, CutTail::footer_bytes> footer{};
   store_le<std::uint64_t>(footer.data(), object.size());
   store_le<std::uint32_t>(footer.data() + 8, mask_crc(crc32c(table)));
-  store_le<std::uint64_t>(footer.data() + 16, detail::cut_object_magic);
+  store_le<std::uint64_t>(footer.data() + 16, cut_object_magic);
   object.insert(object.end(), table.begin(), table.end());
   object.insert(object.end(), footer.begin(), footer.end());
+}
+
+// Encodes the parts of shards `shard`, `shard` + 1 and so on.
+DISTRIB_DECL auto encode_cut_parts(std::span<const BundlePart> parts, std::uint32_t shard, std::uint32_t shards,
+                                   Error& error) -> std::vector<std::byte> {
+  error = {};
+  if (shard >= shards || parts.size() > shards - shard || shards > max_data_files) {
+    refuse(error, checkpoint_errc::mismatch, "part " + std::to_string(shard) + " of " + std::to_string(shards));
+    return {};
+  }
+  BundleEntries entries;
+  std::vector<FileAction> files;
+  std::uint64_t bytes = 0;
+  for (const BundlePart& part : parts) {
+    FilePlan plan;
+    if (!plan_data(part, "cut", shard + files.size(), shards, entries, plan, error, bytes)) return {};
+    files.push_back(std::move(plan.front()));
+    bytes += files.back().size();
+  }
+  if (!entries.check(parts.size() > 1 ? BundleEntries::Parts::all : BundleEntries::Parts::some, error)) return {};
+  const std::vector<std::byte> table = entries.encode(shards);
+  std::vector<std::byte> object;
+  object.reserve(static_cast<std::size_t>(bytes) + table.size() + CutTail::footer_bytes);
+  for (const FileAction& data : files) {
+    for (const ByteView view : data.views) object.insert(object.end(), view.begin(), view.end());
+    object.insert(object.end(), data.owned.begin(), data.owned.end());
+  }
+  end_cut_object(object, table);
   return object;
+}
+
+}  // namespace detail
+
+DISTRIB_DECL auto encode_cut_object(const BundlePart& part, std::uint32_t shard, std::uint32_t shards, Error& error)
+    -> std::vector<std::byte> {
+  return detail::encode_cut_parts({&part, 1}, shard, shards, error);
+}
+
+DISTRIB_DECL auto encode_cut_object(std::span<const BundlePart> parts, Error& error) -> std::vector<std::byte> {
+  return detail::encode_cut_parts(parts, 0, static_cast<std::uint32_t>(parts.size()), error);
 }
 
 DISTRIB_DECL auto parse_cut_footer(ByteView end, std::uint64_t object_bytes, Error& error) -> CutTail {
@@ -112,10 +137,11 @@ DISTRIB_DECL auto parse_cut_table(ByteView end, const CutTail& tail, std::uint32
   if (mask_crc(crc32c(table)) != tail.table_crc) return damaged("the sum of its table");
   BundleIndex index;
   if (!parse_bundle_index(table, index, error)) return {};
-  if (index.shards != shards) return damaged("it is of " + std::to_string(index.shards) + " shards");
+  const bool all = shards == 1;  // of a job in one process
+  if (index.shards != shards && !all) return damaged("it is of " + std::to_string(index.shards) + " shards");
   for (const StoredTensor& tensor : index.tensors)
     for (const StoredTensor::Piece& piece : tensor.pieces)
-      if (piece.shard != shard || piece.offset > tail.table_offset ||
+      if ((!all && piece.shard != shard) || piece.offset > tail.table_offset ||
           piece.size_bytes > tail.table_offset - piece.offset)
         return damaged("tensor " + tensor.name + ": its place");
   return index;

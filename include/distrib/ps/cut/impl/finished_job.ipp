@@ -23,8 +23,7 @@ inline namespace v0 {
 namespace detail {
 
 // Returns the prefix of a checkpoint if it holds the last step of its job.
-DISTRIB_DECL auto if_finished(const BundleReader& reader) -> std::string {
-  Error error;
+DISTRIB_DECL auto if_finished(const BundleReader& reader, Error& error) -> std::string {
   const auto texts = reader.read_strings("distrib/job", error);
   if (error || texts.size() != 1) return {};
   const Job job = parse_job(texts.front(), error);
@@ -36,13 +35,19 @@ DISTRIB_DECL auto if_finished(const BundleReader& reader) -> std::string {
 }  // namespace detail
 
 DISTRIB_DECL auto finished_checkpoint(const std::string& directory, const OpenObjectStore& open) -> std::string {
+  Error unread;
+  return finished_checkpoint(directory, open, unread);
+}
+
+DISTRIB_DECL auto finished_checkpoint(const std::string& directory, const OpenObjectStore& open, Error& unread)
+    -> std::string {
+  unread = {};
   if (directory.empty()) return {};
   if (detail::is_url(directory)) {
-    Error error;
-    const std::string newest = newest_prefix(directory, open, error);
+    const std::string newest = newest_prefix(directory, open, unread);
     if (newest.empty()) return {};
-    const auto reader = open_checkpoint(newest, open, error);
-    return reader ? detail::if_finished(*reader) : std::string{};
+    const auto reader = open_checkpoint(newest, open, unread);
+    return reader ? detail::if_finished(*reader, unread) : std::string{};
   }
   std::vector<Error> refused;  // a damaged state file is ignored
   // The state file may name an export of another program. It has no job, so the job's own checkpoints count.
@@ -50,7 +55,8 @@ DISTRIB_DECL auto finished_checkpoint(const std::string& directory, const OpenOb
     if (found.find("distrib/job") == nullptr) to = {checkpoint_errc::not_found, found.prefix()};
   };
   const auto reader = detail::newest_of(directory, refused, has_job);
-  return reader ? detail::if_finished(*reader) : std::string{};
+  Error ignored;
+  return reader ? detail::if_finished(*reader, ignored) : std::string{};
 }
 
 }  // namespace v0

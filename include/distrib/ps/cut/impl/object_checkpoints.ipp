@@ -75,6 +75,10 @@ DISTRIB_DECL auto ObjectCheckpoints::open(const CheckpointKey& key, ErrorRef to)
     files.push_back(names_.cut(cut.key));
     ranges.push_back(detail::ranged_object(directory_.store, files.back(), cut.bytes));
   }
+  while (cuts.size() == 1 && ranges.size() < index.shards) {  // of a job in one process: all shards are in one object
+    files.push_back(files.front());
+    ranges.push_back(detail::ranged_object(directory_.store, files.front(), cuts.front().bytes));
+  }
   return BundleReader::of_ranges(prefix_of(key.step), std::move(index), std::move(files), std::move(ranges),
                                  std::nullopt, error);
 }

@@ -31,14 +31,22 @@ DISTRIB_DECL auto directory_for_cuts(const CutOwner& owner, const ObjectAccess& 
   return directory;
 }
 
+DISTRIB_DECL auto tensors_of_cuts(const CutOwner& owner, CutShards shards) -> std::vector<CutTensors> {
+  std::vector<CutTensors> tensors;
+  const std::uint32_t own = owner.replica % owner.job.shards();
+  for (std::uint32_t shard = 0; shard < owner.job.shards(); ++shard)
+    if (shards == CutShards::all || shard == own) tensors.emplace_back(owner.job, shard, owner.updaters);
+  return tensors;
+}
+
 }  // namespace detail
 
-DISTRIB_DECL ObjectCuts::ObjectCuts(const CutOwner& owner, const ObjectAccess& access)
+DISTRIB_DECL ObjectCuts::ObjectCuts(const CutOwner& owner, const ObjectAccess& access, CutShards shards)
     : access_{access},
       directory_{detail::directory_for_cuts(owner, access)},
-      shard_{owner.replica % owner.job.shards()},
-      shards_{owner.job.shards()},
-      tensors_{owner.job, shard_, owner.updaters},
+      shard_{shards == CutShards::all ? 0 : owner.replica % owner.job.shards()},
+      shards_{shards == CutShards::all ? 1 : owner.job.shards()},
+      tensors_{detail::tensors_of_cuts(owner, shards)},
       names_{directory_.root},
       core_{options_of(owner), [this](Step step, ByteView object, Error& error) { return check(step, object, error); }},
       checkpoints_{directory_} {}
@@ -61,7 +69,7 @@ DISTRIB_DECL auto ObjectCuts::options_of(const CutOwner& owner) const -> ObjectC
 
 DISTRIB_DECL void ObjectCuts::open(CutWork& work) {
   of_others_.clear();
-  newest_.reset();
+  newest_.clear();
   ObjectCutsDone done = run([this](Out& out) { core_.open(out); });
   throw_if(done.failure);
   work.refused = std::move(done.refused);
@@ -75,9 +83,9 @@ DISTRIB_DECL void ObjectCuts::add_checkpoints(const ObjectCutsDone& done, CutWor
     Lineage lineage;
     Error error = patiently([&, this](Error& failed) {
       reader = checkpoints_.open(key, failed);
-      if (!failed) tensors_.check_job(*reader, failed);
-      if (!failed) lineage = tensors_.lineage(*reader, failed);
-      if (!failed) static_cast<void>(tensors_.read(*reader, failed));  // so that it is known to be good
+      if (!failed) tensors_.front().check_job(*reader, failed);
+      if (!failed) lineage = tensors_.front().lineage(*reader, failed);
+      if (!failed) static_cast<void>(read_cuts(*reader, failed));  // so that it is known to be good
     });
     if (error && error.code != failure::corrupt) throw_if(error);
     if (error) {
@@ -90,12 +98,8 @@ DISTRIB_DECL void ObjectCuts::add_checkpoints(const ObjectCutsDone& done, CutWor
   std::ranges::sort(work.cuts, {}, &DurableCut::step);
 }
 
-DISTRIB_DECL auto ObjectCuts::read(Step step) -> Cut {
-  if (newest_ && newest_->step == step) {
-    Cut cut = *std::move(newest_);
-    newest_.reset();
-    return cut;
-  }
+DISTRIB_DECL auto ObjectCuts::read(Step step) -> std::vector<Cut> {
+  if (!newest_.empty() && newest_.front().step == step) return std::exchange(newest_, {});
   if (const auto other = of_others_.find(step); other != of_others_.end() && !core_.cuts().contains(step))
     return read_patiently(other->second);
   const ObjectCutsDone done = run([this, step](Out& out) { core_.read(step, out); });
@@ -103,13 +107,24 @@ DISTRIB_DECL auto ObjectCuts::read(Step step) -> Cut {
   Error error;
   const std::optional<BundleReader> reader = reader_of(done.object, error);
   throw_if(error);
-  return tensors_.read(*reader);
+  std::vector<Cut> cuts = read_cuts(*reader, error);
+  throw_if(error);
+  return cuts;
 }
 
-DISTRIB_DECL auto ObjectCuts::read_patiently(const BundleReader& reader) -> Cut {
-  Cut cut;
-  throw_if(patiently([&, this](Error& error) { cut = tensors_.read(reader, error); }));
-  return cut;
+DISTRIB_DECL auto ObjectCuts::read_cuts(const BundleReader& reader, Error& error) const -> std::vector<Cut> {
+  std::vector<Cut> cuts;
+  for (const CutTensors& tensors : tensors_) {
+    cuts.push_back(tensors.read(reader, error));
+    if (error) return {};
+  }
+  return cuts;
+}
+
+DISTRIB_DECL auto ObjectCuts::read_patiently(const BundleReader& reader) -> std::vector<Cut> {
+  std::vector<Cut> cuts;
+  throw_if(patiently([&, this](Error& error) { cuts = read_cuts(reader, error); }));
+  return cuts;
 }
 
 // Works with the store until it answers.
@@ -122,26 +137,35 @@ DISTRIB_DECL auto ObjectCuts::patiently(const std::function<void(Error&)>& work)
   return error;
 }
 
-DISTRIB_DECL void ObjectCuts::save(const Cut& cut) {
-  newest_.reset();
+DISTRIB_DECL void ObjectCuts::save(std::span<const Cut> cuts) {
+  newest_.clear();
+  const Step saved = cuts.front().step;
   ObjectBytes object;
   {
-    BundlePart part = tensors_.part(cut);
-    tensors_.describe(cut, part);
+    std::vector<BundlePart> parts;
+    for (std::size_t i = 0; i < tensors_.size(); ++i) parts.push_back(tensors_[i].part(cuts[i]));
+    tensors_.front().describe(cuts.front(), parts.front());
     Error error;
-    object = std::make_shared<const std::vector<std::byte>>(encode_cut_object(part, shard_, shards_, error));
+    std::vector<std::byte> bytes =
+        parts.size() == 1 ? encode_cut_object(parts.front(), shard_, shards_, error) : encode_cut_object(parts, error);
     throw_if(error);
+    object = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   }
-  const ObjectCutsDone done =
-      run([this, step = cut.step, &object](Out& out) { core_.save(step, std::move(object), out); });
+  const ObjectCutsDone done = run([this, saved, &object](Out& out) { core_.save(saved, std::move(object), out); });
   if (done.failure && (!is_durable_ || done.failure.code == ps_errc::shard_taken_over)) throw_if(done.failure);
   if (done.failure && access_.tell)
-    access_.tell("the cut of step " + std::to_string(cut.step) + " is saved, but not all that follows is done: " +
+    access_.tell("the cut of step " + std::to_string(saved) + " is saved, but not all that follows is done: " +
                  done.failure.where + ": " + done.failure.code.message());
 }
 
 DISTRIB_DECL void ObjectCuts::drop(Step step, bool unneeded) {
   throw_if(run([step, unneeded, this](Out& out) { core_.drop(step, unneeded, out); }).failure);
+}
+DISTRIB_DECL void ObjectCuts::drop_older() {
+  std::vector<Step> older;
+  for (const auto& [step, key] : core_.cuts()) older.push_back(step);
+  if (!older.empty()) older.pop_back();
+  for (const Step step : older) drop(step, false);
 }
 DISTRIB_DECL void ObjectCuts::finish() {
   throw_if(run([this](Out& out) { core_.finish(out); }).failure);
@@ -242,23 +266,31 @@ DISTRIB_DECL auto ObjectCuts::reader_of(ByteView object, Error& error) const -> 
   BundleIndex index;
   if (!error) index = parse_cut_table(object, tail, shard_, shards_, error);
   if (error) return std::nullopt;
-  std::vector<RangedBytes> files(shards_);
-  files[shard_] = {object.size(), [object](std::uint64_t first, std::span<std::byte> to, Error&) {
-                     std::memcpy(to.data(), object.data() + static_cast<std::size_t>(first), to.size());
-                   }};
-  return BundleReader::of_ranges("cut", std::move(index), std::vector<std::string>(shards_, "cut"), std::move(files),
-                                 shard_, error);
+  // The object of a job in one process has the data of all its shards.
+  const bool all = index.shards != shards_;
+  const RangedBytes whole{object.size(), [object](std::uint64_t first, std::span<std::byte> to, Error&) {
+                            std::memcpy(to.data(), object.data() + static_cast<std::size_t>(first), to.size());
+                          }};
+  std::vector<RangedBytes> files(static_cast<std::size_t>(index.shards));
+  for (std::size_t shard = 0; shard < files.size(); ++shard)
+    if (all || shard == shard_) files[shard] = whole;
+  std::vector<std::string> names(files.size(), "cut");
+  return BundleReader::of_ranges("cut", std::move(index), std::move(names), std::move(files),
+                                 all ? std::nullopt : std::optional<std::size_t>{shard_}, error);
 }
 
 DISTRIB_DECL auto ObjectCuts::check(Step step, ByteView object, Error& error) -> std::optional<Lineage> {
   const std::optional<BundleReader> reader = reader_of(object, error);
-  if (!error) tensors_.check_job(*reader, error);
-  if (error || !tensors_.fits(*reader)) return std::nullopt;
-  Lineage lineage = tensors_.lineage(*reader, error);
+  if (!error) tensors_.front().check_job(*reader, error);
   if (error) return std::nullopt;
-  Cut cut = tensors_.read(*reader, error);
-  if (!error && cut.step != step) error = {checkpoint_errc::corrupt_data, "it is of step " + std::to_string(cut.step)};
-  if (!error && (!newest_ || newest_->step < step)) newest_ = std::move(cut);
+  for (const CutTensors& tensors : tensors_)
+    if (!tensors.fits(*reader)) return std::nullopt;
+  Lineage lineage = tensors_.front().lineage(*reader, error);
+  if (error) return std::nullopt;
+  std::vector<Cut> cuts = read_cuts(*reader, error);
+  if (!error && cuts.front().step != step)
+    error = {checkpoint_errc::corrupt_data, "it is of step " + std::to_string(cuts.front().step)};
+  if (!error && (newest_.empty() || newest_.front().step < step)) newest_ = std::move(cuts);
   return lineage;
 }
 

@@ -311,8 +311,10 @@ DISTRIB_DECL auto ObjectCutsCore::choose_start(std::vector<CutKey> all) -> Steps
   bool initial = false;  // a process of the job began with the initial values, and has told nothing since
   bool other_parts = false;
   for (const std::optional<CutKey>& key : order) {
-    initial = !key;
-    if (initial) break;
+    if (!key) {
+      initial = !other_parts;  // what has other parts was made after it, and its checkpoint is newer
+      break;
+    }
     if (cuts_.contains(key->step)) continue;  // of one step the cut of the largest claim
     const std::string name = names_.cut(*key);
     const std::optional<Bytes> object = co_await get(name, std::numeric_limits<std::uint64_t>::max());

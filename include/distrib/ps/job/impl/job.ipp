@@ -100,6 +100,7 @@ DISTRIB_DECL auto to_text(const Job& job) -> std::string {
   for (const UpdaterOf& of : job.updaters_of) line("updater_of", of.prefix + " " + of.updater);
   if (job.row_mean == RowMean::of_all) line("row_mean", std::string{to_text(job.row_mean)});
   if (job.gradient_accumulation != 1) line("gradient_accumulation", std::to_string(job.gradient_accumulation));
+  if (job.local_steps != 0) line("local_steps", std::to_string(job.local_steps) + " " + job.local_updater);
   if (job.gradient_clipping != GradientClipping{}) line("gradient_clipping", job.gradient_clipping.describe());
   if (job.reduction != ReductionOrder::rank_order) line("reduction", std::string{to_text(job.reduction)});
   if (job.check_numerics) line("check_numerics", "true");

@@ -201,6 +201,15 @@ DISTRIB_DECL void read_updaters(JobLines& lines, Job& job) {
   }
 }
 
+// "16 UPDATER"
+DISTRIB_DECL void read_local_steps(JobLines& lines, Job& job) {
+  std::string_view text = lines.take("local_steps");
+  const auto count = parse_shortest<std::uint32_t>(cut_before(text, ' '));
+  if (!count || *count == 0 || *count > max_local_steps || text.empty() || !job.tables.empty()) return lines.fail();
+  job.local_steps = *count;
+  job.local_updater = text;
+}
+
 }  // namespace detail
 
 DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job {
@@ -233,6 +242,7 @@ DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job {
   }
   if (lines.next_is("gradient_accumulation"))
     job.gradient_accumulation = lines.take_number<std::uint32_t>("gradient_accumulation", 2, max_gradient_accumulation);
+  if (lines.next_is("local_steps")) detail::read_local_steps(lines, job);
   if (lines.next_is("gradient_clipping")) {
     const auto clipping = GradientClipping::parse(lines.take("gradient_clipping"));
     if (!clipping || *clipping == GradientClipping{}) lines.fail();

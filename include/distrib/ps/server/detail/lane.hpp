@@ -3,7 +3,7 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/core/event.hpp>
-#include <distrib/export_log/directory_log.hpp>
+#include <distrib/export_log/export_log.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/ps/cut/shard_files.hpp>
@@ -35,6 +35,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -59,8 +60,9 @@ class Lane {
  public:
   using Executor = IoPool::Executor;
 
-  Lane(Task& task, std::size_t number, const Executor& executor, const Executor& disk)
-      : task_{task}, number_{number}, executor_{executor}, disk_{disk}, timer_{executor} {}
+  /// `disk`: the thread of files. `exports`: the thread that writes export logs; it may be the same.
+  Lane(Task& task, std::size_t number, const Executor& executor, const Executor& disk, const Executor& exports)
+      : task_{task}, number_{number}, executor_{executor}, disk_{disk}, exports_{exports}, timer_{executor} {}
   Lane(const Lane&) = delete;
   auto operator=(const Lane&) -> Lane& = delete;
 
@@ -219,6 +221,7 @@ class Lane {
     std::uint32_t replica = 0;  // the number of the replica in the job
     JobUpdaters updaters;
     std::shared_ptr<StateFetch> fetch;
+    std::shared_ptr<ExportLog> log;  // used on the thread that exports only
     Service service;
   };
 
@@ -285,17 +288,22 @@ class Lane {
     });
   }
 
-  // Begins the next work of a shard that exports, on the thread of files.
+  // Begins the next work of a shard that exports, on the thread that exports.
   void export_some(Host& host, ShardExports& exports) {
     if (const Error failed = exports.take_failure())
       task_.tell(Event::Kind::export_failed,
                  "cannot export: " + failed.where + ": " + failed.code.message() + "; tried again");
     std::optional<ExportWork> work = exports.next(Clock::now());
     if (!work) return;
-    asio::post(disk_, [this, &host, directory = exports.settings().directory, writer = exports.writer(),
-                       work = std::make_shared<ExportWork>(std::move(*work))] {
-      DirectoryLog log{directory};
-      perform_export(log, *writer, *work);
+    if (host.log == nullptr || host.log->name() != exports.settings().directory)
+      host.log = std::make_shared<ExportLog>(exports.settings().directory, task_.options().open_store);
+    asio::post(exports_, [this, &host, log = host.log, writer = exports.writer(),
+                          work = std::make_shared<ExportWork>(std::move(*work))] {
+      try {
+        perform_export(*log, *writer, *work);
+      } catch (const std::bad_alloc&) {  // later there may be more memory
+        work->failure = {std::make_error_code(std::errc::not_enough_memory), log->name()};
+      }
       asio::post(executor_, [this, &host, work] {
         if (closed_) return;
         host.service.exported(std::move(*work), Clock::now());
@@ -315,6 +323,7 @@ class Lane {
   std::size_t number_;
   Executor executor_;
   Executor disk_;
+  Executor exports_;
   std::map<std::uint32_t, std::unique_ptr<Host>> shards_;
   std::map<Connection, std::uint32_t> wanted_;  // the shard that a connection uses
   SteadyTimer timer_;

@@ -22,6 +22,7 @@
 #include <distrib/ps/cut/finished_job.hpp>
 #include <distrib/ps/cut/object_access.hpp>
 #include <distrib/ps/cut/object_checkpoints.hpp>
+#include <distrib/ps/cut/patience.hpp>
 #include <distrib/ps/job/client_rules.hpp>
 #include <distrib/ps/job/directory_lock.hpp>
 #include <distrib/ps/job/phase.hpp>
@@ -29,24 +30,19 @@
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/detail/give_way.hpp>
 #include <distrib/ps/server/detail/lane.hpp>
-#include <distrib/ps/server/detail/patience.hpp>
 #include <distrib/ps/server/detail/server_task.hpp>
 #include <distrib/ps/server/metrics_text.hpp>
 #include <distrib/ps/server/server_options.hpp>
 #include <distrib/ps/server/shard_identity.hpp>
 #include <distrib/ps/server/status_page.hpp>
 #include <distrib/ps/server/task_end_core.hpp>
-#include <distrib/ps/wire/ask_shard.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/record/any_object_store.hpp>
 #include <distrib/rpc/nonce.hpp>
 #include <distrib/rpc/rpc_pool_server.hpp>
 #include <distrib/rpc/server_session.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -67,6 +63,7 @@ namespace detail {
 
 /// The shell of a ps task: an rpc server whose shards are divided into lanes, one lane per thread of the pool. The last
 /// thread has no lane; it reads and writes files. A pool of one thread does both on it. Shard s is on lane s % lanes.
+/// A task that can open object stores writes export logs on one more thread: a store that is away must not delay cuts.
 /// State of the whole task (whether it is over, the pages, the observer) belongs to the first thread.
 class TaskShell final : public ServerTask {
  public:
@@ -100,10 +97,13 @@ class TaskShell final : public ServerTask {
     access_ = make_access();
     identity_.nonce = access_.nonce;
     check_transport();
+    if (options_.open_store) exports_.emplace(1);
+    const Executor exports = exports_ ? exports_->executor(0) : disk_;
     for (std::size_t i = 0; i < lanes_of(io); ++i)
-      lanes_.push_back(std::make_unique<Lane>(*this, i, io.executor(i), disk_));
+      lanes_.push_back(std::make_unique<Lane>(*this, i, io.executor(i), disk_, exports));
     // Cuts must not delay the answers that workers wait for.
     if (io.size() > 1) asio::post(disk_, [] { give_way(); });
+    if (exports_) asio::post(exports, [] { give_way(); });
   }
 
   /// Waits until no thread of the pool has work of this task left. Must not run on a thread of the pool.
@@ -113,6 +113,7 @@ class TaskShell final : public ServerTask {
     server_.reset();
     for (const auto& lane : lanes_) run_on(io_, lane->number(), [&lane] { lane->close(); });
     run_on(io_, io_.size() - 1, [this] { refresh_.reset(); });  // waits for the work with files, too
+    if (exports_) run_on(*exports_, 0, [] {});
     // wait for what other threads have posted to lanes
     for (std::size_t i = lanes_.size(); i > 0; --i) run_on(io_, i - 1, [] {});
   }
@@ -310,16 +311,9 @@ class TaskShell final : public ServerTask {
     access.open = options_.open_store;
     if (!access.open) return access;
     access.nonce = load_le<std::uint64_t>(draw_nonce().data());
-    std::array<char, 256> host{};
-    if (::gethostname(host.data(), host.size() - 1) != 0) host = {};
-    access.owner = {name_, host.data(), std::to_string(::getpid()), address_.to_string()};
+    access.owner = this_process(name_, address_.to_string());
     access.answers = [this](const ClaimOwner& owner, std::uint64_t nonce) {
-      std::error_code ec;
-      const Address address = Address::parse(owner.address, ec);
-      if (ec) return false;
-      Error error;
-      const AskOptions how{.secret = options_.rpc.secret, .tls = options_.rpc.transport};
-      return ask_shard(address, 0, how, error).nonce == nonce && !error;
+      return still_answers(owner, nonce, {.secret = options_.rpc.secret, .tls = options_.rpc.transport});
     };
     access.pause = [this](std::chrono::milliseconds time) { return patience_.wait(time); };
     access.tell = [this](const std::string& text) { tell(Event::Kind::waiting, text); };
@@ -431,6 +425,7 @@ class TaskShell final : public ServerTask {
   IoPool& io_;
   Executor executor_;
   Executor disk_;
+  std::optional<IoPool> exports_;
   ClusterSpec cluster_;
   ShardKinds kinds_;
   ServerOptions options_;

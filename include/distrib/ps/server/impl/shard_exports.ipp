@@ -47,7 +47,7 @@ DISTRIB_DECL void ShardExports::begin(ShardStore& store, Step step, const Lineag
   named_.erase(named_.begin(), named_.upper_bound(step));
   step_ = begun_at_ = step;
   begun_state_ = state_of(store);
-  is_begun_ = false;
+  is_begun_ = is_replaced_ = false;
   ExportActions out;
   core_->start(out);
   take(out);
@@ -134,6 +134,12 @@ DISTRIB_DECL void ShardExports::started() {
   const std::optional<LogManifest>& newest = core_->newest();
   if (newest && newest->lineage == lineage_ && newest->step == begun_at_)
     static_cast<void>(core_->plan(begun_at_, begun_state_));
+  export_last();
+}
+
+// The number is taken. If the last step was done before that, it is exported now.
+DISTRIB_DECL void ShardExports::export_last() {
+  if (step_ == total_steps_) consider(step_, *store_);
 }
 
 DISTRIB_DECL void ShardExports::take(ExportActions& actions) {
@@ -170,6 +176,7 @@ DISTRIB_DECL auto ShardExports::next(Instant now) -> std::optional<ExportWork> {
         continue;
       }
       if (std::holds_alternative<export_action::Replaced>(*action)) {
+        is_replaced_ = true;
         poll_at_ = instant_after(now, poll_every);
         continue;
       }
@@ -185,12 +192,15 @@ DISTRIB_DECL void ShardExports::performed(ExportWork work, Instant now) {
   is_under_way_ = false;
   if (work.run != run_) return;
   if (work.failure) return failed(std::move(work), now);
-  has_failed_ = false;
   ExportActions out;
   if (const auto* const action = std::get_if<ExportAction>(&work.what)) answer(*action, work, out);
   else if (const auto* const part = std::get_if<std::shared_ptr<TakenPart>>(&work.what)) part_written(**part, work);
   take(out);
-  if (!is_begun_ && core_->has_started()) started();
+  if (core_->has_started()) {
+    if (!is_begun_) started();
+    else if (is_replaced_) export_last();
+    is_replaced_ = false;
+  }
   if (!poll_at_ && (!core_->has_started() || core_->has_pending())) poll_at_ = instant_after(now, poll_every);
 }
 
@@ -214,7 +224,6 @@ DISTRIB_DECL void ShardExports::part_written(const TakenPart& part, ExportWork& 
 
 DISTRIB_DECL void ShardExports::failed(ExportWork work, Instant now) {
   ++status_.failures;
-  has_failed_ = true;
   failure_ = std::exchange(work.failure, Error{});
   not_before_ = instant_after(now, pause);
   if (std::holds_alternative<ExportWork::Retire>(work.what)) return;  // the next base removes more
@@ -228,14 +237,18 @@ DISTRIB_DECL void ShardExports::failed(ExportWork work, Instant now) {
 }
 
 DISTRIB_DECL auto ShardExports::wake() const -> std::optional<Instant> {
-  if (!core_ || is_under_way_) return std::nullopt;
-  if (!queue_.empty() || wants_poll_) return not_before_;
-  if (!poll_at_) return std::nullopt;
-  return std::max(*poll_at_, not_before_);
+  std::optional<Instant> at;
+  if (core_ && !is_under_way_) {
+    if (!queue_.empty() || wants_poll_) at = not_before_;
+    else if (poll_at_) at = std::max(*poll_at_, not_before_);
+  }
+  return at && ends_at_ ? std::min(*at, *ends_at_) : at ? at : ends_at_;
 }
 
-DISTRIB_DECL auto ShardExports::may_end() const -> bool {
-  return has_failed_ || (queue_.empty() && !is_under_way_ && !wants_poll_);
+DISTRIB_DECL auto ShardExports::may_end(Instant now) -> bool {
+  if (!ends_at_) ends_at_ = instant_after(now, last_patience);
+  const bool has_work = !queue_.empty() || is_under_way_ || wants_poll_ || !core_ || !core_->has_started();
+  return !has_work || now >= *ends_at_;
 }
 
 DISTRIB_DECL auto ShardExports::status() const -> ExportStatus {

@@ -6,6 +6,8 @@
 #include <distrib/checkpoint/directories.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/core/paths.hpp>
+#include <distrib/record/any_object_store.hpp>
+#include <distrib/train/error.hpp>
 
 #include <unistd.h>
 
@@ -97,7 +99,11 @@ class Profiler::File {
 };
 
 DISTRIB_DECL Profiler::Profiler(ProfilerOptions options)
-    : options_{std::move(options)}, timer_{{.every_secs = options_.save_secs, .every_steps = options_.save_steps}} {}
+    : options_{std::move(options)}, timer_{{.every_secs = options_.save_secs, .every_steps = options_.save_steps}} {
+  if (detail::is_url(options_.output_dir))
+    throw_error(train_errc::bad_hook, "Profiler: traces are written to a directory of files, not to " +
+                                          detail::shown_url(options_.output_dir));
+}
 
 DISTRIB_DECL void Profiler::on_phase(const PhaseMeasured& event) {
   const Phase& phase = event.phase;

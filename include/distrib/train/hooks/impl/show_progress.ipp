@@ -25,6 +25,11 @@ DISTRIB_DECL void ShowProgress::on_step(const StepDone& event) {
   const double left = spent.count() / done * static_cast<double>(job_.last_step - event.step);
   const double rate = static_cast<double>(examples_) / std::max(spent.count(), 1e-9);
   char text[160];
+  if (is_endless()) {
+    std::snprintf(text, sizeof text, "step %llu  loss %.4f  %.0f examples/s",
+                  static_cast<unsigned long long>(event.step), static_cast<double>(event.loss), rate);
+    return terminal_ ? bar(text, 0) : print(text);
+  }
   std::snprintf(text, sizeof text, "step %llu/%llu  loss %.4f  %.0f examples/s  %.0f s left",
                 static_cast<unsigned long long>(event.step), static_cast<unsigned long long>(job_.last_step),
                 static_cast<double>(event.loss), rate, left);
@@ -33,13 +38,20 @@ DISTRIB_DECL void ShowProgress::on_step(const StepDone& event) {
 }
 
 DISTRIB_DECL void ShowProgress::on_evaluated(const Evaluated& event) {
-  std::string text = "evaluation after step " + std::to_string(event.step) + ":";
-  for (const auto& [name, value] : event.metrics.values()) {
+  print_metrics("evaluation after step " + std::to_string(event.step) + ":", event.metrics);
+}
+
+DISTRIB_DECL void ShowProgress::on_validated(const ValidatedProgressively& event) {
+  print_metrics("batches up to step " + std::to_string(event.step) + " before training:", event.metrics);
+}
+
+DISTRIB_DECL void ShowProgress::print_metrics(std::string text, const Metrics& metrics) {
+  for (const auto& [name, value] : metrics.values()) {
     char number[32];
     std::snprintf(number, sizeof number, " %.4f", value);
     text += " " + name + number;
   }
-  print(text + "  (" + std::to_string(event.metrics.examples) + " examples)");
+  print(text + "  (" + std::to_string(metrics.examples) + " examples)");
 }
 
 DISTRIB_DECL void ShowProgress::bar(std::string text, double share) {

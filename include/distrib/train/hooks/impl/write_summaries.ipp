@@ -34,11 +34,19 @@ DISTRIB_DECL void WriteSummaries::on_step(const StepDone& event) {
 }
 
 DISTRIB_DECL void WriteSummaries::on_evaluated(const Evaluated& event) {
+  write_metrics("evaluation/", event.step, event.metrics);
+}
+
+DISTRIB_DECL void WriteSummaries::on_validated(const ValidatedProgressively& event) {
+  write_metrics("validation/", event.step, event.metrics);
+}
+
+DISTRIB_DECL void WriteSummaries::write_metrics(const std::string& prefix, Step step, const Metrics& metrics) {
   file_.write([&](EventWriter& writer, std::error_code& ec) {
-    const auto step = static_cast<std::int64_t>(event.step);
-    for (const auto& [name, value] : event.metrics.values())
-      if (!ec) writer.scalar("evaluation/" + name, step, static_cast<float>(value), {}, ec);
+    for (const auto& [name, value] : metrics.values())
+      if (!ec) writer.scalar(prefix + name, static_cast<std::int64_t>(step), static_cast<float>(value), {}, ec);
   });
+  file_.upload();
 }
 
 }  // namespace v0

@@ -5,6 +5,7 @@
 
 #include <distrib/core/dtype.hpp>
 #include <distrib/core/rounded.hpp>
+#include <distrib/train/job/detail/add_elements.hpp>
 #include <distrib/train/job/detail/for_each_gradient.hpp>
 
 #include <cassert>
@@ -13,16 +14,6 @@
 
 namespace distrib {
 inline namespace v0 {
-namespace detail {
-
-/// Adds the `size` elements from `from` on to those from `to` on. Integers are added modulo 2^64: T is unsigned then.
-template <class T> void add_elements(const std::byte* from, std::byte* to, std::size_t size) noexcept {
-  const T* const more = reinterpret_cast<const T*>(from);
-  T* const sum = reinterpret_cast<T*>(to);
-  for (std::size_t i = 0; i < size; ++i) sum[i] += more[i];
-}
-
-}  // namespace detail
 
 DISTRIB_DECL void add_gradients(const Job& job, const RuntimeGradients& more, RuntimeGradients& sum) {
   for (std::size_t v = 0; v < job.variables.size(); ++v) {

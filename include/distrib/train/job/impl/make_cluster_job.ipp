@@ -16,8 +16,10 @@
 #include <distrib/ps/worker/worker_client.hpp>
 #include <distrib/train/job/cluster_job.hpp>
 
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -61,7 +63,7 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
   [[nodiscard]] auto next() -> bool override {
     if (!std::exchange(begun_, true)) asio::post(io_.executor(0), [this] { client_->start(); });
     context_.poll();  // also when a contribution is wanted: the job may be over meanwhile
-    while (wanted_ == nullptr && context_.run_one() != 0) {
+    while (!is_wanted() && context_.run_one() != 0) {
     }
     if (!context_.stopped()) return true;
     if (!end_) io_.join();  // the I/O thread has failed: throw its exception
@@ -80,6 +82,7 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
   [[nodiscard]] auto context() noexcept -> asio::io_context& override { return context_; }
 
   void stop() override {
+    stopping_ = true;
     asio::post(io_.executor(0), [this] { client_->stop(); });
   }
 
@@ -95,10 +98,7 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
   // --- on the I/O thread ---
 
   void prepare(Prepare work) override {
-    asio::post(context_, [this, step = work.step] {
-      asio::post(io_.executor(0),
-                 [this, step, rows = callbacks_.prepare(step)]() mutable { client_->prepared(step, std::move(rows)); });
-    });
+    asio::post(context_, [this, step = work.step] { prepare_now(step); });
   }
   void compute(Compute work, Step counted) override {
     auto task = std::make_shared<Task>(Task{std::move(work), counted, {}, {}});
@@ -128,6 +128,31 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
 
   // --- on the owner's thread ---
 
+  // True if the wanted contribution can be computed now. If records are missing, asks again a moment later.
+  auto is_wanted() -> bool {
+    if (!callbacks_.ready) return wanted_ != nullptr;
+    if (const Step step = std::exchange(unprepared_, 0); step != 0) prepare_now(step);
+    if (wanted_ != nullptr && callbacks_.ready(wanted_->work.step)) return true;
+    if (stopping_ && wanted_ != nullptr) abandon();  // its records may never come
+    if (std::exchange(looks_again_, wanted_ != nullptr || unprepared_ != 0) || !looks_again_) return false;
+    look_.expires_after(look_every);
+    look_.async_wait([this](const std::error_code& ec) {
+      if (!ec) looks_again_ = false;
+    });
+    return false;
+  }
+
+  void prepare_now(Step step) {
+    if (!is_ready(step)) {
+      if (!stopping_) unprepared_ = step;  // an earlier one is out of date
+      return;
+    }
+    asio::post(io_.executor(0),
+               [this, step, rows = callbacks_.prepare(step)]() mutable { client_->prepared(step, std::move(rows)); });
+  }
+
+  [[nodiscard]] auto is_ready(Step step) const -> bool { return !callbacks_.ready || callbacks_.ready(step); }
+
   // If there is one already, it is out of date: the core drops a result with an old ticket.
   void want(std::shared_ptr<Task> task) {
     wanted_ = std::move(task);
@@ -146,13 +171,16 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
     const Step next = task->work.step + 1;
     const float loss = callbacks_.contribute(task->work.step, values, task->gradients);
     task->work.values.clear();
-    if (has_tables_) task->next = callbacks_.prepare(next);
+    // If the records of the next step are not there, the core asks for its rows by itself.
+    if (has_tables_ && is_ready(next)) task->next = callbacks_.prepare(next);
     asio::post(io_.executor(0), [this, task = std::move(task)] { computed(*task); });
     // The rest runs while the contribution and the next values are on their way.
     if (done > reported_) callbacks_.step_done(reported_ = done, loss_, values);
     loss_ = loss;
-    callbacks_.prepare(has_tables_ ? next + 1 : next);
+    if (const Step after = has_tables_ ? next + 1 : next; is_ready(after)) callbacks_.prepare(after);
   }
+
+  static constexpr std::chrono::milliseconds look_every{20};
 
   Step total_steps_;
   bool synchronous_;
@@ -163,6 +191,10 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
   std::vector<BlockPool> blocks_;  // for gradients, one per shard; used on the I/O thread
   std::shared_ptr<WorkerClient> client_;
   std::shared_ptr<Task> wanted_;  // the contribution that is to be made
+  Step unprepared_ = 0;  // its records are not there yet; 0: none
+  SteadyTimer look_{context_};  // asks again whether records are there
+  bool looks_again_ = false;  // `look_` is running
+  bool stopping_ = false;
   std::optional<WorkerEnd> end_;
   bool begun_ = false;
   bool started_ = false;

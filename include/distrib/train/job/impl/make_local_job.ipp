@@ -30,6 +30,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -80,7 +81,7 @@ class LocalJobShell final : public LocalJob {
   [[nodiscard]] auto next() -> bool override {
     if (!std::exchange(begun_, true)) begin();
     context_->poll();  // also when a contribution is wanted: work in the background and signals do not wait for it
-    while (wanted_.empty() && context_->run_one() != 0) {
+    while (!is_wanted() && context_->run_one() != 0) {
     }
     if (!context_->stopped()) return true;
     if (failure_) std::rethrow_exception(failure_);
@@ -345,7 +346,41 @@ class LocalJobShell final : public LocalJob {
     callbacks_.cut_due(step, std::move(node.mapped()));
   }
 
+  // True if a contribution can be computed now on this thread; it is then the first one of `wanted_`. If records are
+  // missing, asks again a moment later.
+  auto is_wanted() -> bool {
+    if (!callbacks_.ready) return !wanted_.empty();
+    bool found = false;
+    guarded([&] {
+      for (auto& [rank, step] : std::exchange(unprepared_, {})) prepare(rank, step);
+      for (std::size_t i = 0; i < wanted_.size() && !found;) {
+        const auto at = wanted_.begin() + static_cast<std::ptrdiff_t>(i);
+        const std::shared_ptr<Task> task = *at;
+        const bool is_ready = callbacks_.ready(task->rank, task->work.step);
+        found = is_ready && !on_pool_;
+        if (found) std::rotate(wanted_.begin(), at, at + 1);
+        if (!is_ready) ++i;
+        if (found || !is_ready) continue;
+        wanted_.erase(at);
+        --outstanding_;
+        contribute_on_pool(task);
+      }
+    });
+    if (found || failure_) return found;
+    if (stopping_ && !wanted_.empty()) abandon();  // its records may never come
+    if (std::exchange(looks_again_, !wanted_.empty() || !unprepared_.empty()) || !looks_again_) return false;
+    look_.expires_after(look_every);
+    look_.async_wait([this](const std::error_code& ec) {
+      if (!ec) looks_again_ = false;
+    });
+    return false;
+  }
+
   void prepare(Rank rank, Step step) {
+    if (callbacks_.ready && !callbacks_.ready(rank, step)) {
+      if (!stopping_) unprepared_.emplace_back(rank, step);
+      return;
+    }
     auto rows = std::make_shared<std::vector<WantedRows>>();
     in_background([this, rank, step, rows] { *rows = callbacks_.prepare(rank, step); },
                   [this, rank, step, rows] {
@@ -359,7 +394,7 @@ class LocalJobShell final : public LocalJob {
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
       gradients.push_back(blocks_[rank * shards_.size() + shard].take());
     auto task = std::make_shared<Task>(Task{rank, std::move(work), std::move(gradients), 0, {}, {}, {}});
-    if (on_pool_) return in_background([this, task] { contribute(*task); }, [this, task] { computed(*task); });
+    if (on_pool_ && !callbacks_.ready) return contribute_on_pool(task);
     ++outstanding_;
     wanted_.push_back(std::move(task));
   }
@@ -373,10 +408,18 @@ class LocalJobShell final : public LocalJob {
     Clock::time_point begun, ended;  // if it is measured
   };
 
+  void contribute_on_pool(const std::shared_ptr<Task>& task) {
+    in_background([this, task] { contribute(*task); }, [this, task] { computed(*task); });
+  }
+
   void contribute(Task& task) {
     if (callbacks_.measured) task.begun = Clock::now();
     task.loss = contribute_(task.rank, task.work.step, task.work.values, task.gradients);
-    if (callbacks_.prepare) task.next = callbacks_.prepare(task.rank, task.work.step + 1);
+    // If the records of the next step are not there, the core asks for its rows by itself. `ready` is for the owner's
+    // thread.
+    const Step next = task.work.step + 1;
+    if (callbacks_.prepare && (!callbacks_.ready || (!on_pool_ && callbacks_.ready(task.rank, next))))
+      task.next = callbacks_.prepare(task.rank, next);
     if (callbacks_.measured) task.ended = Clock::now();
   }
 
@@ -422,6 +465,8 @@ class LocalJobShell final : public LocalJob {
     }
   }
 
+  static constexpr std::chrono::milliseconds look_every{20};
+
   bool synchronous_;
   Contribute contribute_;
   LocalJobCallbacks callbacks_;
@@ -435,6 +480,9 @@ class LocalJobShell final : public LocalJob {
   std::vector<std::unique_ptr<AnyWorker>> workers_;
   std::vector<BlockPool> blocks_;  // for gradients: rank-major, one for each shard
   std::deque<std::shared_ptr<Task>> wanted_;  // contributions to compute on the owner's thread
+  std::vector<std::pair<Rank, Step>> unprepared_;  // their records are not there yet
+  SteadyTimer look_{*context_};  // asks again whether records are there
+  bool looks_again_ = false;  // `look_` is running
   std::deque<std::function<void()>> mail_;  // delivered one after the other: a core is never called from inside a core
   std::map<Step, std::vector<Cut>> cuts_;
   std::map<Step, std::vector<std::pair<Rank, float>>> losses_;

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/decl.hpp>
+#include <distrib/core/error.hpp>
+#include <distrib/stream_log/stream_log.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+
+namespace detail {
+
+/// Returns the version in the name of a file of a log: 42 for "log-00000000000000000042"; empty for another name.
+[[nodiscard]] DISTRIB_DECL auto stream_log_version(std::string_view name) -> std::optional<std::uint64_t>;
+
+}  // namespace detail
+
+/// A stream log in a directory that all processes of a job share. Any number of processes change it; there is no lock,
+/// no leader and no clock.
+///
+/// Each version of the log is a file `log-NUMBER` (see `StreamFile`), which is complete before it gets its name and
+/// never changes. A change reads the newest version, and links its own file as the next one: the file system refuses
+/// that to all processes but one, and the others look again. The newest files stay, so that a slow process does not
+/// lose the file that it is about to read; older ones are removed.
+///
+/// What a call returns is durable: also what another process has written is made durable before it is returned. The
+/// file system must have hard links.
+///
+/// Errors: `bad_log` or `newer_version` with the file; otherwise the code of the operating system with the path.
+/// Threads: one at a time; any number of processes.
+class StreamLogFiles {
+ public:
+  /// Does nothing but keep the path. The first change creates the directory.
+  explicit StreamLogFiles(std::string directory) : directory_{std::move(directory)} {}
+
+  /// The directory.
+  [[nodiscard]] auto directory() const noexcept -> const std::string& { return directory_; }
+
+  /// Returns the newest version; null if there is none.
+  [[nodiscard]] DISTRIB_DECL auto read(ErrorRef to) -> SharedStreamLog;
+
+  /// Changes the log: calls `make` with a copy of the newest version, or of `first` if there is none, and writes what it
+  /// made of it. If another process was faster, does so again with its version. Writes nothing if `make` changed
+  /// neither items nor `kept_step()`, unless there is no version yet. Returns the newest version; null on failure.
+  DISTRIB_DECL auto change(const StreamLog& first, const std::function<void(StreamLog&)>& make, ErrorRef to)
+      -> SharedStreamLog;
+
+ private:
+  [[nodiscard]] DISTRIB_DECL auto newest_version(Error& error) const -> std::uint64_t;
+  [[nodiscard]] DISTRIB_DECL auto path_of(std::uint64_t version) const -> std::string;
+  DISTRIB_DECL void update(Error& error);
+  DISTRIB_DECL auto link_version(std::uint64_t version, const SharedStreamLog& log, Error& error) -> bool;
+  DISTRIB_DECL void remove_old() const;
+
+  static constexpr std::uint64_t kept_versions = 8;
+
+  std::string directory_;
+  std::uint64_t version_ = 0;  // of log_; 0: none
+  SharedStreamLog log_;
+};
+
+}  // namespace v0
+}  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/stream_log/impl/stream_log_files.ipp>
+#endif
