@@ -24,11 +24,11 @@ for workers in 1 3 16; do
 done
 
 # --- 3 become 8 become 2 ---
-steps=400
+steps=700
 "${train[@]}" --steps $steps --save_every 50 --workers 16 --out long >long.log
 expected=$(hash_of long)
 python3 - "$work" "$distrib" "$steps" "${train[@]}" <<'END' || fail 'elastic'
-import pathlib, re, signal, socket, subprocess, sys, time
+import atexit, re, signal, socket, subprocess, sys, time
 
 work, command, steps, *train = sys.argv[1:]
 sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
@@ -36,8 +36,9 @@ servers = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
 for s in sockets:
     s.close()
 hosts = [f"--ps_hosts={','.join(servers)}", f"--worker_hosts={','.join(['127.0.0.1:1'] * 9)}", "--ranks=16"]
-end = time.monotonic() + 200
+deadline = time.monotonic() + 200
 running = {}
+atexit.register(lambda: [process.kill() for process in running.values()])
 
 
 def start(job, index):
@@ -49,7 +50,7 @@ def start(job, index):
 
 def until(what, condition):
     while not (found := condition()):
-        if time.monotonic() > end:
+        if time.monotonic() > deadline:
             sys.exit(f"still not true: {what}")
         for (job, index), process in running.items():
             if process.poll() not in (None, 0):
@@ -58,15 +59,19 @@ def until(what, condition):
     return found
 
 
+def status():
+    return subprocess.run([command, "status", servers[0]], capture_output=True, text=True).stdout
+
+
 def step():
-    found = re.findall(r"^step (\d+)/", pathlib.Path("elastic_worker0.log").read_text(), re.MULTILINE)
-    return int(found[-1]) if found else 0
+    found = re.search(r"^  step +(\d+) of", status(), re.MULTILINE)
+    return int(found[1]) if found else 0
 
 
 def serving():
     """Who serves which rank, by the status of the first server; empty: it cannot be reached."""
-    told = subprocess.run([command, "status", servers[0]], capture_output=True, text=True)
-    return {int(rank): int(worker) for rank, worker in re.findall(r"^ +(\d+)  connected.*served by worker (\d+)$", told.stdout, re.MULTILINE)}
+    found = re.findall(r"^ +(\d+)  connected.*served by worker (\d+)$", status(), re.MULTILINE)
+    return {int(rank): int(worker) for rank, worker in found}
 
 
 def served_by(*indexes):
@@ -75,40 +80,51 @@ def served_by(*indexes):
     return len(served) == 16 and set(served.values()) == set(indexes) and counts[-1] - counts[0] <= 1
 
 
-def end_of(index, how):
-    process = running.pop(("worker", index))
-    process.send_signal(how)
-    code = process.wait()
-    if code != (1 if how == signal.SIGTERM else -how):
-        sys.exit(f"worker{index} ended with {code} after {how}")
+def end(how, *indexes):
+    ending = [running.pop(("worker", index)) for index in indexes]
+    for process in ending:
+        process.send_signal(how)
+    for process in ending:
+        if process.wait() != (1 if how == signal.SIGTERM else -how):
+            sys.exit(f"a worker ended with {process.returncode} after {how}")
+
+
+def some_steps():
+    """Lets the job go on for a while. While a server is stopped, no step is done, however fast the machine is."""
+    running["ps", 1].send_signal(signal.SIGCONT)
+    now = step()
+    until("further steps", lambda: step() > now + 5)
+    running["ps", 1].send_signal(signal.SIGSTOP)
 
 
 for job, index in [("ps", 0), ("ps", 1), ("worker", 0), ("worker", 1), ("worker", 2)]:
     start(job, index)
 until("3 processes serve all ranks", lambda: served_by(0, 1, 2))
-until("a step", lambda: step() >= 1)
+some_steps()
 for index in range(3, 8):
     start("worker", index)
 until("8 processes serve all ranks", lambda: served_by(*range(8)))
-now = step()
-until("further steps", lambda: step() > now)
+some_steps()
 
 running.pop(("ps", 1)).kill()  # workers send it again what it lacks
 start("ps", 1)
-end_of(3, signal.SIGKILL)  # comes back at once, and has its ranks again
+some_steps()
+end(signal.SIGKILL, 3)  # comes back at once, and has its ranks again
 start("worker", 3)
 until("8 processes again", lambda: served_by(*range(8)))
+some_steps()
 
-end_of(7, signal.SIGKILL)  # for ever: its ranks are adopted after 4 s
-for index in (2, 3, 4, 5, 6):
-    end_of(index, signal.SIGTERM)
+end(signal.SIGKILL, 7)  # for ever: its ranks are adopted after 4 s
+end(signal.SIGTERM, 2, 3, 4, 5, 6)
 until("2 processes serve all ranks", lambda: served_by(0, 1))
+some_steps()
+running["ps", 1].send_signal(signal.SIGCONT)
 now = step()
 if now >= int(steps):
     sys.exit("the job was over before 2 processes served it: more steps are needed")
 print(f"3 became 8 became 2 by step {now} of {steps}")
 for task, process in running.items():
-    if process.wait(timeout=max(1, end - time.monotonic())) != 0:
+    if process.wait(timeout=max(1, deadline - time.monotonic())) != 0:
         sys.exit(f"{task} ended with {process.returncode}")
 END
 same_bits elastic "$expected"
