@@ -23,8 +23,8 @@
 #include <distrib/tensor/runtime_values.hpp>
 #include <distrib/train/any_model.hpp>
 #include <distrib/train/checkpoint_store.hpp>
-#include <distrib/train/data_wait.hpp>
 #include <distrib/train/job/assemble.hpp>
+#include <distrib/train/job/data_wait.hpp>
 #include <distrib/train/job/gradient_norms.hpp>
 #include <distrib/train/job/local_job.hpp>
 #include <distrib/train/job/make_local_job.hpp>

@@ -38,10 +38,10 @@
 #include <distrib/train/checkpoint_store.hpp>
 #include <distrib/train/checkpoint_values.hpp>
 #include <distrib/train/cluster_mode.hpp>
-#include <distrib/train/data_wait.hpp>
 #include <distrib/train/error.hpp>
 #include <distrib/train/job/assemble.hpp>
 #include <distrib/train/job/cluster_job.hpp>
+#include <distrib/train/job/data_wait.hpp>
 #include <distrib/train/job/make_cluster_job.hpp>
 #include <distrib/train/job/training_run.hpp>
 #include <distrib/train/kept_steps.hpp>

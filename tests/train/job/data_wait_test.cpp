@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/train/data_wait.hpp>
+#include <distrib/train/job/data_wait.hpp>
 
 #include "support/catch.hpp"
 
