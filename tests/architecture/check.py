@@ -470,7 +470,8 @@ def large_weak_functions(symbols):
         if not weak:
             continue
         size, name = int(weak[1], 16), weak[2].removeprefix("decltype(auto) ")
-        function = name.split("(")[0]  # without its parameters: those of a program's own functions may be the library's
+        # Without its parameters: those of a program's own functions may be the library's.
+        function = name.replace("operator()", "operator").split("(")[0]
         if size > LARGEST_WEAK_FUNCTION and "distrib::" in function and "<" not in function:
             yield f"{name} has {size} bytes"
 

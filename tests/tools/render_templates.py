@@ -333,7 +333,7 @@ PLANTED = {
     ],
     "kubernetes/trainjob.yaml.jinja": [
         ('train-node-0-1.train.', 'train-worker-0-1.train.', "no task of this file has that name"),
-        ('kind: TrainingRuntime, name: "train"', 'kind: TrainingRuntime, name: "trian"', "no TrainingRuntime 'trian'"),
+        ('kind: TrainingRuntime, name: "train"', 'kind: TrainingRuntime, name: "other"', "no TrainingRuntime 'other'"),
         ('numNodes: 3', 'numNodes: 4', "numNodes is 4, but the job 'node' has 3 pods"),
         ('numNodes: 3', 'nodes: 3', "unknown key 'nodes'"),
         ('trainjob-ancestor-step: trainer', 'trainjob-ancestor-stp: trainer', "exactly one replicated job"),

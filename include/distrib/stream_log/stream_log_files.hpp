@@ -48,7 +48,9 @@ class StreamLogFiles {
 
   /// Changes the log: calls `make` with a copy of the newest version, or of `first` if there is none, and writes what it
   /// made of it. If another process was faster, does so again with its version. Writes nothing if `make` changed
-  /// neither items nor `kept_step()`, unless there is no version yet. Returns the newest version; null on failure.
+  /// neither items nor `kept_step()`, unless there is no version yet. Returns the newest version; null on failure. If
+  /// others make many versions while this call writes one, `make` may get a log that has its change already: it must
+  /// recognise that.
   DISTRIB_DECL auto change(const StreamLog& first, const std::function<void(StreamLog&)>& make, ErrorRef to)
       -> SharedStreamLog;
 

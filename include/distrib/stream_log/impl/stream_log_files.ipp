@@ -96,11 +96,16 @@ DISTRIB_DECL auto StreamLogFiles::change(const StreamLog& first, const std::func
     const std::uint64_t version = version_ + 1;
     const bool is_linked = link_version(version, next, error);
     if (error) return nullptr;
-    // A process that slept for long may have made a version whose number is free again: then it is not the newest one.
-    if (!is_linked || newest_version(error) != version) continue;
+    if (!is_linked) continue;
+    // A process that slept for long may have made a version whose number is free again, because it was removed: then
+    // there are much newer ones. Otherwise newer ones follow from this one.
+    const std::uint64_t newest = newest_version(error);
     if (error) return nullptr;
+    if (newest >= version + kept_versions) continue;
     version_ = version;
     log_ = std::move(next);
+    update(error);
+    if (error) return nullptr;
     remove_old();
     return log_;
   }
