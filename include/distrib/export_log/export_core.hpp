@@ -209,8 +209,10 @@ class ExportCore {
   std::size_t candidate_ = 0;  // of `pending_`, whose votes are being read
   std::uint64_t epoch_ = 0;
   std::uint64_t planned_label_ = 0;
-  std::uint64_t blocked_label_ = 0;  // all vote for it, and the own part follows from one that is not committed
-  bool is_blocked_ = false;  // that was seen twice: parts have all rows until one is committed
+  // The first label that all vote for, and at which the own part follows from one that is not committed.
+  std::uint64_t blocked_label_ = 0;
+  bool looks_for_blocked_ = false;  // this poll has not found it yet
+  bool is_blocked_ = false;  // it was found twice: parts have all rows until one is committed
   Phase phase_ = Phase::idle;
 };
 

@@ -49,6 +49,7 @@ DISTRIB_DECL void ExportCore::log_read(LogView view, ExportActions& out) {
   view_ = std::move(view);
   note_committed(out);
   candidate_ = 0;
+  looks_for_blocked_ = true;
   ask_for_votes(out);
 }
 
@@ -199,7 +200,7 @@ DISTRIB_DECL void ExportCore::votes_read(std::span<const std::optional<LogVote>>
   const bool all = all_vote(votes, own);
   bool fit = all;
   for (std::size_t shard = 0; fit && shard < votes.size(); ++shard) fit = follows_committed(votes[shard]->part, shard);
-  if (all && !follows_committed(own.part, rules_.shard)) {
+  if (all && !follows_committed(own.part, rules_.shard) && std::exchange(looks_for_blocked_, false)) {
     // Seen twice: the vote for the position before may have come between two reads.
     if (std::exchange(blocked_label_, own.label) == own.label) is_blocked_ = true;
   }
