@@ -214,7 +214,6 @@ store=$!
 trap 'kill $store; rm -rf "$work"' EXIT
 until [ -s store ]; do sleep 0.05; done
 url=s3+$(cat store)/bucket/stored
-name=stored
 timeout -k 5 200 "$distrib" launch --ps 2 --workers 2 --restart -- "${train[@]}" --out stored --export "$url" \
   --export_every 10 >stored.log 2>&1 &
 job=$!
