@@ -44,7 +44,7 @@ inline constexpr Extent most_terms = 1024;
 #define DISTRIB_MATMUL matmul_portable
 #define DISTRIB_MATMUL_LANES 1
 #define DISTRIB_MATMUL_ROWS 4
-#define DISTRIB_MATMUL_ACROSS 4
+#define DISTRIB_MATMUL_ACROSS 2
 #include <distrib/tensor/detail/matmul_kernels.inc>
 
 #if defined(__x86_64__)
