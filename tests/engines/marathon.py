@@ -7,8 +7,8 @@ usage: marathon.py BUILD
 Renders and checks the group, then does what Marathon and Mesos-DNS would do on one agent: starts each app's program
 with its arguments, variables and fixed port, makes the apps' names known, connects to the ports of the health checks,
 and restarts each program that ends. One parameter server and one worker are killed. The job must end with the hash of
-an undisturbed synchronous run in one process. Then the group is deleted. Needs root, for a private /etc/hosts. Exit
-code 77: skipped.
+an undisturbed synchronous run in one process. Then the group is deleted. All of it is done a second time, over TLS.
+Needs root, for a private /etc. Exit code 77: skipped.
 """
 
 import json
@@ -81,6 +81,9 @@ class App:
                                             cwd=self.sandbox, stdin=subprocess.DEVNULL, stdout=output,
                                             stderr=subprocess.STDOUT)
 
+    def encrypts(self):
+        return self.app["env"].get("DISTRIB_TLS_DIRECTORY") == "/etc/distrib/tls"
+
     def tend(self):
         if self.process is not None and self.process.poll() is not None:
             say(f"{self.id} ended with {self.process.returncode}: starting it again")
@@ -124,24 +127,49 @@ def make_names_known(group, folder):
     subprocess.run(["mount", "--bind", str(hosts), "/etc/hosts"], check=True)
 
 
+def make_certificate(group, folder):
+    """Makes certificates for all apps of the group, in /etc/distrib/tls, where the volumes of the group have them."""
+    names = [render_marathon.mesos_dns_name(app_id) for app_id, _ in render_marathon.marathon_apps(group)]
+    tls, work = folder / "etc/distrib/tls", folder / "work"
+    for directory in (tls, work):
+        directory.mkdir(mode=0o700, parents=True)
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-keyout", "tls.key", "-out", "tls.crt", "-days", "1", "-subj", "/CN=job",
+                    "-addext", "subjectAltName=" + ",".join(f"DNS:{name}" for name in names)],
+                   cwd=tls, check=True, stderr=subprocess.DEVNULL)
+    shutil.copy(tls / "tls.crt", tls / "ca.crt")
+    subprocess.run(["mount", "-t", "overlay", "overlay", "-o",
+                    f"lowerdir=/etc,upperdir={folder / 'etc'},workdir={work}", "/etc"], check=True)
+
+
 def emulate(build, folder):
-    train, data, out = build / "examples/fashion_mnist_train", folder / "data", folder / "out"
+    train, data = build / "examples/fashion_mnist_train", folder / "data"
     subprocess.run([build / "examples/fashion_mnist_convert", IMAGES, data], check=True, stdout=subprocess.DEVNULL)
     command = ["train", f"--steps={STEPS}", "--save_every=100"]
     subprocess.run([train, *command[1:], "--data", data, "--out", folder / "undisturbed", "--workers", str(WORKERS)],
                    check=True, stdout=subprocess.DEVNULL, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
     expected = json.loads((folder / "undisturbed/summary.json").read_text())["parameters_sha256"]
     values = {"name": "mnist", "image": "example.org/train:1", "command": command, "data_dir": str(data),
-              "train_dir": str(out), "ps_replicas": PS, "worker_replicas": WORKERS, "port": free_range(PS + WORKERS),
-              "grace": 20}
-    (folder / "values.json").write_text(json.dumps(values))
+              "ps_replicas": PS, "worker_replicas": WORKERS, "grace": 20}
+    run_group(build, folder / "plain", train, values, expected)
+    run_group(build, folder / "secure", train, values | {"tls_secret_name": "mnist"}, expected)
+
+
+def run_group(build, folder, train, values, expected):
+    folder.mkdir()
+    out = folder / "out"
+    (folder / "values.json").write_text(json.dumps(values | {"train_dir": str(out), "port": free_range(PS + WORKERS)}))
     group = json.loads(subprocess.run([build / "tools/distrib", "render", ROOT / "examples/marathon/group.json.jinja",
                                        "--values", folder / "values.json", "--check"], check=True,
                                       stdout=subprocess.PIPE).stdout)
+    if "tls_secret_name" in values:
+        make_certificate(group, folder)
     make_names_known(group, folder)
 
     apps = {app_id: App(app_id, app, train, folder / "sandboxes" / app_id.strip("/"))
             for app_id, app in render_marathon.marathon_apps(group)}
+
+    assert all(app.encrypts() == ("tls_secret_name" in values) for app in apps.values())
 
     def tend():
         for app in apps.values():

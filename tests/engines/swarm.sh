@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the main job in a Docker swarm of one node, in a private Docker daemon, from the template of examples/swarm. A
 # parameter server and a worker are killed, and the swarm replaces them. The job must end by itself, with the same
-# parameters as one undisturbed process. A second job is removed, which asks it to stop, and continues when it is
-# deployed again. The functions are in tests/engines/support.
+# parameters as one undisturbed process; then the same over TLS. Another job is removed, which asks it to stop, and
+# continues when it is deployed again. The functions are in tests/engines/support.
 # usage: tests/engines/swarm.sh          as root
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/docker.sh"
@@ -12,7 +12,10 @@ start_docker "$@"
 init=$(docker swarm init --advertise-addr 127.0.0.1 --listen-addr 127.0.0.1:2377 2>&1) ||
   skip "docker swarm init: $(tail -n 1 <<<"$init")"
 prepare_job
-docker secret create cloud "$work/key.json" >/dev/null || fail 'secret create'
+certificates
+for secret in cloud:key.json job-tls.crt:tls/tls.crt job-tls.key:tls/tls.key job-ca.crt:tls/ca.crt; do
+  docker secret create "${secret%:*}" "$work/${secret#*:}" >/dev/null || fail "secret create ${secret%:*}"
+done
 
 # --- the cluster ---
 
@@ -27,9 +30,9 @@ step_reached() {  # STEP
   [ -n "$ids" ] && reached=$(step_in $ids) && [ "${reached:-0}" -ge "$1" ]
 }
 # Deploys the stack. The job writes to a volume that has the job's name.
-deploy() {  # NAME
+deploy() {  # NAME RENDER_OPTION...
   began=$EPOCHREALTIME
-  render swarm/stack.yaml.jinja "$work/stack.yaml" "${values[@]}" -D name="$1"
+  render swarm/stack.yaml.jinja "$work/stack.yaml" "${values[@]}" -D name="$1" "${@:2}"
   must "$1: docker stack deploy" docker stack deploy -c "$work/stack.yaml" --resolve-image never trainer
 }
 tasks() {
@@ -53,9 +56,6 @@ remove() {
   until_true 90 'the end of the stack' nothing_left
 }
 
-deploy first
-until_true 120 'the first tenth of the job' step_reached $((steps / 10))
-has_credential "$(containers ps0)"
 healthy() { [ "$(docker inspect -f '{{.State.Health.Status}}' "$(containers ps0)")" = healthy ]; }
 kill_at() {  # STEP SERVICE FILTER...
   until_true 120 "step $1" step_reached "$1"
@@ -66,12 +66,18 @@ kill_at() {  # STEP SERVICE FILTER...
   echo "kill -9 $task at step $reached, after $(seconds_since "$began") s"
   kill_hard "$id" || fail "$2 could not be killed"
 }
-kill_at $((steps / 4)) ps1
-until_true 30 'ps0 to be healthy' healthy
-kill_at $((steps / 2)) worker --filter 'name=trainer_worker\.2\.'
-until_all_complete first 'ps1.1 Failed "task: non-zero exit (137)"
+for job in first secure; do
+  [ $job = first ] && deploy first || deploy secure -D tls_secret_name=job
+  until_true 120 'the first tenth of the job' step_reached $((steps / 10))
+  has_credential "$(containers ps0)"
+  [ $job = first ] || encrypts "$(containers ps0)"
+  kill_at $((steps / 4)) ps1
+  until_true 30 'ps0 to be healthy' healthy
+  kill_at $((steps / 2)) worker --filter 'name=trainer_worker\.2\.'
+  until_all_complete $job 'ps1.1 Failed "task: non-zero exit (137)"
 worker.2 Failed "task: non-zero exit (137)"'
-remove
+  remove
+done
 
 # --- removed, which asks all tasks to stop, and deployed again ---
 

@@ -4,6 +4,7 @@
 #   start_docker "$@"    returns inside of private namespaces (see `alone` in engine.sh), with a running daemon
 #   prepare_job          makes the image `trainer`, the volume `trainer-data`, the hash $expected, and the options
 #                        $values for rendering templates
+#   certificates         makes $work/tls, the files of DISTRIB_TLS_DIRECTORY for the hosts ps0, ps1 and worker0 to worker3
 
 . "$(dirname "${BASH_SOURCE[0]}")/engine.sh"
 limit=900
@@ -51,11 +52,18 @@ has_credential() {  # CONTAINER     fails if the container does not have the cre
   cmp -s "$work/key.json" "/proc/$(process_of "$1")/root"/etc/credential/key.json || fail "$1 has no credential"
 }
 
+encrypts() {  # CONTAINER     fails unless the task was told to encrypt, and has the files for it
+  local process
+  process=$(process_of "$1")
+  tr '\0' '\n' <"/proc/$process/environ" | grep -x 'DISTRIB_TLS_DIRECTORY=/etc/distrib/tls' >/dev/null &&
+    cmp -s "$work/tls/tls.key" "/proc/$process/root/etc/distrib/tls/tls.key" || fail "$1 has no certificate"
+}
+
 # --- images ---
 
-trainer_programs() { static_programs trainer fashion_mnist_train fashion_mnist_convert; }
-static_programs() {  # IMAGE PROGRAM...
-  must "build ${*:2}, static" "$root/examples/docker/build_static.sh" "$work/context-$1/image/bin" "${@:2}"
+trainer_programs() { programs_of trainer fashion_mnist_train fashion_mnist_convert; }
+programs_of() {  # IMAGE PROGRAM...
+  must "build ${*:2}" "$root/examples/docker/build_image.sh" "$work/context-$1/image/root" "${@:2}"
 }
 # Builds the last stages of the examples' Dockerfile, from programs that were built outside of Docker.
 make_image() {  # NAME BELOW_BYTES OPTION...
@@ -74,7 +82,7 @@ steps=${DISTRIB_ENGINE_STEPS:-6000}
 command=(fashion_mnist_train --steps "$steps" --save_every 1000)
 confined=(--read-only --cap-drop ALL --security-opt no-new-privileges --network none)
 prepare_job() {
-  make_image trainer 45000000
+  make_image trainer 20000000
   local raw=${FASHION_MNIST_DIR:-/usr/share/datasets/fashion-mnist}
   [ -r "$raw/train-images-idx3-ubyte.gz" ] || skip "there is no Fashion-MNIST: install dataset-fashion-mnist"
   must 'convert the images' docker run --rm "${confined[@]}" -v trainer-data:/data -v "$raw:/raw:ro" trainer \
@@ -85,6 +93,14 @@ prepare_job() {
   values=(-D image=trainer -D "command=$(json_list "${command[@]}")" -D data_dir=/data -D train_dir=/out
     -D data_volume=trainer-data -D credential_secret_name=cloud -D credential_secret_key=key.json
     -D 'probe=["fashion_mnist_train", "--probe"]')
+}
+certificates() {
+  mkdir "$work/tls" && (
+    cd "$work/tls" &&
+      openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout tls.key -out tls.crt -days 1 \
+        -subj /CN=job -addext "subjectAltName=$(printf 'DNS:%s,' ps0 ps1 worker0 worker1 worker2)DNS:worker3" 2>/dev/null &&
+      cp tls.crt ca.crt && chown 65532:65532 tls.* ca.crt && chmod 400 tls.key
+  ) || fail 'openssl made no certificates'
 }
 volume() { echo "$work/data/volumes/$1/_data"; }  # NAME
 # Called when all tasks were asked to stop and have ended. Fails if they did not save a cut between the first tenth of
