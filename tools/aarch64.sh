@@ -20,12 +20,14 @@ get_aarch64_packages() {  # DIRECTORY
   (cd "$1/debs" && aarch64_apt "$1" download "${aarch64_packages[@]}") || return
   local deb
   for deb in "$1"/debs/*.deb; do dpkg-deb -x "$deb" "$1/root" || return; done
+  # As on an installed system: /lib is /usr/lib.
+  cp -a "$1/root/lib/." "$1/root/usr/lib/" && rm -rf "$1/root/lib" && ln -s usr/lib "$1/root/lib" || return
   rm -rf "$1/debs" "$1/state" "$1/cache"
 }
 
 ensure_aarch64() {
-  local directory=${XDG_CACHE_HOME:-$HOME/.cache}/distrib/aarch64
+  local directory=${XDG_CACHE_HOME:-$HOME/.cache}/distrib/aarch64 contents="${aarch64_packages[*]}, merged"
   export DISTRIB_AARCH64_ROOT=$directory/root
-  [ "$(cat "$directory/installed" 2>/dev/null)" != "${aarch64_packages[*]}" ] || return 0
-  phase "get Debian's arm64 packages" get_aarch64_packages "$directory" && echo "${aarch64_packages[*]}" >"$directory/installed"
+  [ "$(cat "$directory/installed" 2>/dev/null)" != "$contents" ] || return 0
+  phase "get Debian's arm64 packages" get_aarch64_packages "$directory" && echo "$contents" >"$directory/installed"
 }

@@ -4,6 +4,7 @@
 #include <distrib/sim/run.hpp>
 
 #include "support/catch.hpp"
+#include "support/sanitizers.hpp"
 #include "support/told_seeds.hpp"
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 namespace trainers {
 
 // Number of seeds of each job. tests/run.sh simulation can run any number.
-#ifdef NDEBUG
+#if defined(NDEBUG) && !DISTRIB_TEST_EMULATED
 inline constexpr std::uint64_t seeds = 200;
 #else
 inline constexpr std::uint64_t seeds = 20;

@@ -35,7 +35,8 @@ struct Event {
     /// A parameter server has more than twice as many bytes of variables as the mean, so all others wait for it; `text`
     /// names the variable.
     uneven_shards,
-    export_failed,  ///< A part or a position of an export log was not written; another attempt follows.
+    /// A part or a position of an export log was not written; `text` says whether another attempt follows.
+    export_failed,
   };
   Kind kind{};  ///< What happened.
   std::string task;  ///< The task that reports: "local", "/job:ps/task:0"; empty if the reporter does not know it.

@@ -304,6 +304,7 @@ TEST_CASE("a shard whose job is done ends when its last step is exported, howeve
   while (one.work(now)) {
   }
   CHECK(one.exports->may_end(now));
+  CHECK_FALSE(one.exports->has_work());
   distrib::ModelReplica replica{{settings.directory}};
   REQUIRE(replica.poll());
   CHECK(replica.view().step() == 9);
@@ -322,6 +323,7 @@ TEST_CASE("a shard whose job is done ends when its last step is exported, howeve
     CHECK(*away.exports->wake() <= end);
   }
   CHECK(away.exports->may_end(now));
+  CHECK(away.exports->has_work());  // so its service says that the last step is missing
 }
 
 TEST_CASE("a shard that exports by time: it exports the steps that the chief names, and the last one", "[ps]") {

@@ -212,6 +212,7 @@ struct ServiceBench : distrib::ShardShell {
   }
   void joined_twice(Rank rank) override { told.push_back("shell rank " + std::to_string(rank) + " joined twice"); }
   void joined_unlike(const std::string& text) override { told.push_back("shell " + text); }
+  void last_export_missing() override { told.push_back("shell last export missing"); }
   void ended(int code, const distrib::Error& why) override {
     const std::string words = why ? ": " + why.code.message() + " (" + why.where + ")" : std::string{};
     told.push_back("shell ended " + std::to_string(code) + words);

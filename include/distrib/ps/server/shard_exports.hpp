@@ -82,6 +82,8 @@ class ShardExports final : public StoreObserver {
   /// The job is done. Returns true if the shard may end: its last export is written, or it has waited for
   /// `last_patience` since the first call.
   [[nodiscard]] DISTRIB_DECL auto may_end(Instant now) -> bool;
+  /// Returns true if something that should be in the log is not written yet, or not known to be.
+  [[nodiscard]] DISTRIB_DECL auto has_work() const -> bool;
 
   [[nodiscard]] auto settings() const noexcept -> const ExportSettings& { return settings_; }
   /// Writes the parts. May be used on another thread, also after the end of this object.

@@ -430,8 +430,10 @@ class ShardService final : private ShardSink {
 
   // Ends if the job is done and its last export is written. Returns true if the shard is over.
   auto end_if_exported() -> bool {
-    if (ends_after_export_ && !over_ && (!exports_ || exports_->may_end(now_))) end(exit_code::done, {});
-    return over_;
+    if (!ends_after_export_ || over_ || (exports_ && !exports_->may_end(now_))) return over_;
+    if (exports_ && exports_->has_work()) shell_.last_export_missing();
+    end(exit_code::done, {});
+    return true;
   }
 
   // --- peers ---

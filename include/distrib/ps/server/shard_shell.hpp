@@ -35,6 +35,8 @@ class ShardShell {
   /// A worker of an asynchronous job has joined that computes with another arithmetic than the worker that brought the
   /// job. `text`: one sentence with both.
   virtual void joined_unlike(const std::string& text) = 0;
+  /// The job is done, and the shard ends although its last export could not be written.
+  virtual void last_export_missing() = 0;
 
   /// The shard is over, with an exit code: 0 done, 1 to be started again, 65 a call of a rank was refused, 70 a rank is
   /// lost permanently, 74 a cut could not be written or read, or a loaded state needs more memory than there is. Called

@@ -114,6 +114,7 @@ class ShardHost : public ShardShell {
   }
   void joined_twice(Rank) override {}
   void joined_unlike(const std::string&) override {}
+  void last_export_missing() override {}
   DISTRIB_DECL void ended(int code, const Error& why) override;
 
   // --- actions of the core that decides about its files ---

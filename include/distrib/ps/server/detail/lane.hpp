@@ -200,6 +200,11 @@ class Lane {
                           " while the first is connected: harmless, each contribution counts once; end one of them");
     }
     void joined_unlike(const std::string& text) override { lane.task_.tell(Event::Kind::unlike_arithmetic, text); }
+    void last_export_missing() override {
+      const auto waited = std::chrono::duration_cast<std::chrono::seconds>(ShardExports::last_patience);
+      lane.task_.tell(Event::Kind::export_failed, "the last step is not exported: tried for " +
+                                                      std::to_string(waited.count()) + " s; its checkpoint has it");
+    }
     void ended(int code, const Error& why) override { lane.task_.ended(lane.number_, lane.tally(), code, why); }
 
     // The actions of `files`.

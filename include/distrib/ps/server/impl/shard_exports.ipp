@@ -245,10 +245,13 @@ DISTRIB_DECL auto ShardExports::wake() const -> std::optional<Instant> {
   return at && ends_at_ ? std::min(*at, *ends_at_) : at ? at : ends_at_;
 }
 
+DISTRIB_DECL auto ShardExports::has_work() const -> bool {
+  return !queue_.empty() || is_under_way_ || wants_poll_ || !core_ || !core_->has_started();
+}
+
 DISTRIB_DECL auto ShardExports::may_end(Instant now) -> bool {
   if (!ends_at_) ends_at_ = instant_after(now, last_patience);
-  const bool has_work = !queue_.empty() || is_under_way_ || wants_poll_ || !core_ || !core_->has_started();
-  return !has_work || now >= *ends_at_;
+  return !has_work() || now >= *ends_at_;
 }
 
 DISTRIB_DECL auto ShardExports::status() const -> ExportStatus {
