@@ -24,7 +24,7 @@ DISTRIB_DECL auto RocAuc::value() const noexcept -> double {
   double positives = 0, negatives = 0, twice_area = 0;
   for (std::size_t i = buckets_.size(); i-- > 0;) {
     const auto right = static_cast<double>(buckets_[i].positives), wrong = static_cast<double>(buckets_[i].negatives);
-    twice_area += detail::opaque(wrong * (2 * positives + right));
+    twice_area += detail::opaque(wrong * (positives + positives + right));
     positives += right;
     negatives += wrong;
   }
