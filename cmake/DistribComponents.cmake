@@ -19,7 +19,7 @@ set(distrib_libtorch_needs ZLIB asio xtensor)
 set(distrib_message_headers "message/")
 set(distrib_isal_headers "record/isal[.]hpp")
 set(distrib_tls_headers "net/tls/")
-set(distrib_http_headers "remote/|remote[.]hpp|data/tfrecords_at|data/url_files|hadoop/webhdfs|spark/webhdfs")
+set(distrib_http_headers "remote/|remote[.]hpp|data/tfrecords_at|data/url_files|hadoop/webhdfs|spark/webhdfs|train/hooks/report_train_job")
 set(distrib_libtorch_headers "libtorch/|libtorch[.]hpp")
 set(distrib_optional_headers
     "${distrib_message_headers}|${distrib_isal_headers}|${distrib_tls_headers}|${distrib_http_headers}|${distrib_libtorch_headers}")

@@ -21,7 +21,7 @@ get_aarch64_packages() {  # DIRECTORY
   local deb
   for deb in "$1"/debs/*.deb; do dpkg-deb -x "$deb" "$1/root" || return; done
   # As on an installed system: /lib is /usr/lib.
-  cp -a "$1/root/lib/." "$1/root/usr/lib/" && rm -rf "$1/root/lib" && ln -s usr/lib "$1/root/lib" || return
+  (cd "$1/root" && cp -a lib/. usr/lib/ && rm -rf lib && ln -s usr/lib lib) || return
   rm -rf "$1/debs" "$1/state" "$1/cache"
 }
 

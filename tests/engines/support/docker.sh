@@ -56,7 +56,7 @@ encrypts() {  # CONTAINER     fails unless the task was told to encrypt, and has
   local process
   process=$(process_of "$1")
   tr '\0' '\n' <"/proc/$process/environ" | grep -x 'DISTRIB_TLS_DIRECTORY=/etc/distrib/tls' >/dev/null &&
-    cmp -s "$work/tls/tls.key" "/proc/$process/root/etc/distrib/tls/tls.key" || fail "$1 has no certificate"
+    cmp -s "$work/tls/tls.key" "/proc/$process/root"/etc/distrib/tls/tls.key || fail "$1 has no certificate"
 }
 
 # --- images ---

@@ -6,6 +6,7 @@
 #error "distrib: <distrib/train/hooks/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif
 
+#include <distrib/train/hooks/impl/background_writes.ipp>
 #include <distrib/train/hooks/impl/keep_best_checkpoint.ipp>
 #include <distrib/train/hooks/impl/logging_tensor.ipp>
 #include <distrib/train/hooks/impl/object_uploads.ipp>
@@ -14,4 +15,5 @@
 #include <distrib/train/hooks/impl/show_progress.ipp>
 #include <distrib/train/hooks/impl/step_counter.ipp>
 #include <distrib/train/hooks/impl/summary_file.ipp>
+#include <distrib/train/hooks/impl/train_job_progress.ipp>
 #include <distrib/train/hooks/impl/write_summaries.ipp>
