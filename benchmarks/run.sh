@@ -78,7 +78,9 @@ for name in "${names[@]}"; do
       ensure_packages grpc ${PS_LITE:+ps_lite}
       targets+=(distrib_parameters_benchmarks benchmark_ps_embedding_table_benchmark benchmark_ps_owners_benchmark)
       ;;
-    products) targets+=(benchmark_products_matmul_benchmark) ;;
+    products)
+      targets+=(benchmark_products_matmul_benchmark benchmark_products_openblas_train fashion_mnist_train fashion_mnist_convert)
+      ;;
     rpc) ensure_packages grpc; targets+=(distrib_rpc_benchmarks) ;;
     rpc-abuse) targets+=(distrib_rpc_benchmarks) ;;
     torch)
@@ -125,7 +127,7 @@ measure() {  # NAME
     files) python3 -B benchmarks/files.py $build ;;
     guarantees) convert && python3 -B benchmarks/guarantees.py $build $records ;;
     kernels) python3 -B benchmarks/kernels.py $build ;;
-    products) python3 -B benchmarks/products.py $build ;;
+    products) convert && python3 -B benchmarks/products.py $build $records ;;
     records) python3 -B benchmarks/records.py $build ;;
     records-tensorflow)
       convert && "$tensorflow_python" -B benchmarks/records_tensorflow.py $build $records ;;
