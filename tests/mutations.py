@@ -59,7 +59,7 @@ ALSO = [
 KNOWN = [
     ("ps/protocol/sync_shard_core.hpp", "    if (loading_) return;\n    drop_other_cuts(out);", "    drop_other_cuts(out);",
      "ps/protocol/sync_shard_core", "*no cut is dropped while*"),
-    ("ps/protocol/impl/sync_shard_core.ipp", "lower_bound({k_ - window_, 0})", "lower_bound({k_, 0})",
+    ("ps/protocol/impl/sync_shard_core.ipp", "lower_bound({k_ - window_, {}})", "lower_bound({k_, {}})",
      "ps/protocol/sync_shard_core", "*names are compared*"),
     ("ps/protocol/async_shard_core.hpp", "since < kept_", "since <= kept_",
      "ps/protocol/async_shard_core", "*half of what a worker keeps*"),
