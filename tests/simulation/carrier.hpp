@@ -356,7 +356,8 @@ class Carrier {
     dealer_->asked({id, process.index, process.index == 0}, process.core.serves(), time());
     if (of_dealing_.percent(90)) process.answer = dealer_->dealt(id);
     if (of_dealing_.percent(2)) process.answer.emplace();  // wrong advice, which costs time only
-    if (of_sums_.percent(3)) {
+    if (wrong_advice_ != 0 && of_sums_.percent(3)) {  // ranks that others serve, too
+      --wrong_advice_;
       const auto first = static_cast<Rank>(of_sums_.below(ranks_.size()));
       const auto number = static_cast<Rank>(of_sums_.between(1, ranks_.size() - first));
       process.answer.emplace(number);
@@ -929,6 +930,7 @@ class Carrier {
   Dice of_changes_;  // for changes of settings only, so that they change nothing else that is drawn
   Dice of_dealing_;  // for processes only
   Dice of_sums_;  // for sums of ranks only
+  unsigned wrong_advice_ = of_sums_.pick<unsigned>({0, 1, 4, 12});  // how often a process is dealt what others serve
   Rules rules_;
   std::vector<Fault> faults_;
   std::vector<std::uint64_t> changes_;  // when settings change

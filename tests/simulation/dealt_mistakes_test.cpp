@@ -79,17 +79,17 @@ class OtherSums : public DealtRanks<> {
   using DealtRanks::DealtRanks;
 
  protected:
-  /// Adds the contributions of ranks from `first` to `end` - 1 one after another: ((0 + 1) + 2) + 3.
-  auto one_after_another(Rank first, Rank end, Step step, std::span<const SharedBuffer> values)
+  /// Adds the contributions of ranks from `begin` to `end` - 1 one after another: ((0 + 1) + 2) + 3.
+  auto one_after_another(Rank begin, Rank end, Step step, std::span<const SharedBuffer> values)
       -> std::vector<std::shared_ptr<AlignedBuffer>> {
     const auto sums = new_blocks();
     const auto one = new_blocks();
-    for (Rank rank = first; rank < end; ++rank) {
+    for (Rank rank = begin; rank < end; ++rank) {
       const auto made = contribution(step, rank, values);
       for (std::size_t shard = 0; shard < sums.size(); ++shard) {
         const ShardLayout& layout = layouts()[shard];
-        decode_block(layout, made[shard]->bytes(), (rank == first ? sums : one)[shard]->bytes());
-        if (rank != first) sum_blocks(layout, sums[shard]->bytes(), one[shard]->bytes(), sums[shard]->bytes());
+        decode_block(layout, made[shard]->bytes(), (rank == begin ? sums : one)[shard]->bytes());
+        if (rank != begin) sum_blocks(layout, sums[shard]->bytes(), one[shard]->bytes(), sums[shard]->bytes());
       }
     }
     return sums;

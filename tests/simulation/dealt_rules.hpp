@@ -7,8 +7,8 @@
 #include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/job/reduction_order.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/protocol/block_sum.hpp>
 #include <distrib/ps/server/rank_dealer.hpp>
-#include <distrib/ps/worker/block_sum.hpp>
 #include <distrib/ps/worker/served_ranks.hpp>
 
 #include <algorithm>

@@ -1153,7 +1153,7 @@ TEST_CASE("ShardService: a worker joins with a block of ranks, and pushes their 
        {"a3 pushed k=1 cuts=0 not repeatable"}},
   });
   bench.call<distrib::Status>('b', 2)();
-  CHECK(bench.of('b').status.of_ranks[3].step == 1);
+  CHECK(bench.of('b').status.of_ranks[3].last == 1);
 }
 
 TEST_CASE("ShardService: a worker with a block of ranks is refused where contributions are added in rank order",

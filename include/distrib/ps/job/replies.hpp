@@ -63,7 +63,7 @@ struct Progress {
 /// `ps/store/table_gradients.hpp`. For step 0 the block is the dense block alone, in float32: the custom initial values
 /// of the job.
 ///
-/// With a `level` it is the sum of the contributions of a block of ranks, of which `rank` is the first, and the block is
+/// With a `level` it is the sum of the contributions of a block of ranks, whose first rank is `rank`, and the block is
 /// the dense block in float32, whatever the job's `FloatFormat` is.
 struct Contribution {
   Step step = 0;

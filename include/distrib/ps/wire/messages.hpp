@@ -59,7 +59,7 @@ struct JoinRequest {
   /// In a job with dealt ranks: the index of the process that serves the rank, plus 1. 0: the worker is one rank; a
   /// worker of an older version always is.
   std::uint32_t process = 0;
-  /// The worker serves a block of ranks, of which `rank` is the first: see `RankBlock`. Not sent if 0. A shard of an
+  /// The worker serves a block of ranks, whose first rank is `rank`: see `RankBlock`. Not sent if 0. A shard of an
   /// older version does not read it; the worker learns that from its first `PushSum`.
   std::uint32_t level = 0;
 
@@ -179,7 +179,7 @@ struct PushRequest {
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
-/// The sum of the contributions of a block of ranks, of which `rank` is the first. Its body is the dense block in
+/// The sum of the contributions of a block of ranks, whose first rank is `rank`. Its body is the dense block in
 /// float32. Another method than `Push`, so that a shard of an older version refuses it and does not take it for the
 /// contribution of one rank.
 struct PushSumRequest : PushRequest {

@@ -11,10 +11,10 @@
 #include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/protocol/block_sum.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/store/block_pool.hpp>
 #include <distrib/ps/wire/messages.hpp>
-#include <distrib/ps/worker/block_sum.hpp>
 #include <distrib/ps/worker/rank_client.hpp>
 #include <distrib/ps/worker/served_ranks.hpp>
 #include <distrib/ps/worker/worker_client.hpp>

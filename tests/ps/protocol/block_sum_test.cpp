@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/ps/worker/block_sum.hpp>
+#include <distrib/ps/protocol/block_sum.hpp>
 
 #include <distrib/core/float_codec.hpp>
 #include <distrib/core/float_format.hpp>

@@ -63,5 +63,5 @@ class BlockSum {
 }  // namespace distrib
 
 #ifdef DISTRIB_HEADER_ONLY
-#include <distrib/ps/worker/impl/block_sum.ipp>
+#include <distrib/ps/protocol/impl/block_sum.ipp>
 #endif

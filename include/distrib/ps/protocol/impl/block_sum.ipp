@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <distrib/ps/worker/block_sum.hpp>
+#include <distrib/ps/protocol/block_sum.hpp>
 
 #include <distrib/ps/store/sum_blocks.hpp>
 
