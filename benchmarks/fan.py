@@ -15,7 +15,8 @@ from result import result
 TURNS = 3
 BYTES = 4096
 LIMIT = 600  # seconds of a run
-# name: number of parameter servers, of workers, of steps; mode; which end is measured
+# name: number of parameter servers, of workers (with sums: of ranks), of steps; mode, and how many ranks a worker sums;
+# which end is measured
 FANS = {
     "64 workers": (1, 64, 400, "sync", "ps_us"),
     "256 workers": (1, 256, 100, "sync", "ps_us"),
@@ -23,6 +24,8 @@ FANS = {
     "4096 workers": (1, 4096, 10, "sync", "ps_us"),
     "1024 workers, asynchronous": (1, 1024, 30, "async", "ps_us"),
     "1024 workers, one is slow": (1, 1024, 30, "ssp", "ps_us"),
+    "64 ranks in a tree": (1, 64, 400, "tree", "ps_us"),
+    "64 ranks, 8 workers that sum 8": (1, 64, 400, "tree 8", "ps_us"),
     "16 ps": (16, 1, 1000, "sync", "worker_us"),
     "64 ps": (64, 1, 400, "sync", "worker_us"),
     "128 ps": (128, 1, 200, "sync", "worker_us"),
@@ -39,7 +42,7 @@ def main():
     found = {name: [] for name in FANS}
     for _ in range(TURNS):
         for name, (ps, workers, steps, mode, end) in FANS.items():
-            found[name].append(told(programs + "fan_benchmark", ps, workers, steps, BYTES, mode)[end])
+            found[name].append(told(programs + "fan_benchmark", ps, workers, steps, BYTES, *mode.split())[end])
     us = {name: statistics.median(values) for name, values in found.items()}
 
     def compare(name, baseline, most):
@@ -50,6 +53,7 @@ def main():
     compare("1024 workers", "64 workers", 1.7)
     compare("4096 workers", "64 workers", 2)
     compare("1024 workers, one is slow", "1024 workers, asynchronous", 2)
+    compare("64 ranks, 8 workers that sum 8", "64 ranks in a tree", 0.2)
     compare("64 ps", "16 ps", None)
     compare("128 ps", "16 ps", 1.3)
     with tempfile.TemporaryDirectory() as directory:

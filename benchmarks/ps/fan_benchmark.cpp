@@ -3,7 +3,9 @@
 // of its parameter servers grows. Over 127.0.0.1: each ps is a process with one shard; all workers are in one process,
 // and give a constant block at once. CPU time is that of a contribution (a push and a pull) at one shard, from the
 // second tenth of the steps to the end. `ssp` has a staleness of 2, and rank 0 takes 20 ms for each contribution.
-// Prints JSON. usage: fan_benchmark PS WORKERS STEPS BYTES sync|ssp|async
+// `tree`: synchronous, and added in the tree. BLOCK, a power of two: each worker serves so many ranks, and pushes their
+// sum; then WORKERS is the number of ranks, and a contribution that of a rank.
+// Prints JSON. usage: fan_benchmark PS WORKERS STEPS BYTES sync|ssp|async|tree [BLOCK]
 #include <distrib/cluster.hpp>
 #include <distrib/core.hpp>
 #include <distrib/net.hpp>
@@ -11,6 +13,8 @@
 #include <distrib/ps.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/rank_block.hpp>
+#include <distrib/ps/job/reduction_order.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/worker/worker_client.hpp>
 
@@ -21,6 +25,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -95,6 +100,7 @@ struct Fan {
   distrib::Step to = 0;
   std::vector<distrib::SharedBuffer> blocks;
   std::vector<std::unique_ptr<FanServer>> servers;
+  std::size_t workers = 0;
   std::size_t begun = 0, reached = 0, left = 0;  // workers that have begun step `from`, have begun `to`, have not ended
   int code = 0;
   CpuMark first, last;
@@ -109,20 +115,23 @@ struct Fan {
 
 /// A worker that gives the same block for each contribution.
 struct FanWorker final : distrib::WorkerOwner {
-  FanWorker(Fan& of, distrib::Rank rank, std::chrono::milliseconds takes) : fan{of}, pause{of.context}, time{takes} {
+  FanWorker(Fan& of, distrib::RankBlock ranks, std::chrono::milliseconds takes)
+      : fan{of}, pause{of.context}, time{takes} {
     std::vector<distrib::Address> addresses;
     for (const auto& server : of.servers)
       addresses.push_back(distrib::Address::parse("127.0.0.1:" + std::to_string(server->port())));
     distrib::WorkerClientOptions options;
     options.worker.replay_budget_bytes = std::size_t{64} << 20;
-    client = std::make_shared<distrib::WorkerClient>(of.context.get_executor(), of.job, rank, std::move(addresses),
-                                                     std::move(options), distrib::CutSettings{}, *this);
+    options.worker.level = ranks.level;
+    client =
+        std::make_shared<distrib::WorkerClient>(of.context.get_executor(), of.job, ranks.first, std::move(addresses),
+                                                std::move(options), distrib::CutSettings{}, *this);
   }
 
   void prepare(distrib::Prepare) override {}
   void compute(distrib::Compute work, distrib::Step) override {
     if (work.step == fan.from && ++fan.begun == 1) fan.first = fan.mark();
-    if (work.step == fan.to && ++fan.reached == fan.job.ranks) fan.last = fan.mark();
+    if (work.step == fan.to && ++fan.reached == fan.workers) fan.last = fan.mark();
     const auto give = [this, ticket = work.ticket](const std::error_code&) { client->computed(ticket, fan.blocks); };
     if (time == 0ms) return asio::post(fan.context, [give] { give({}); });
     pause.expires_after(time);
@@ -143,12 +152,14 @@ struct FanWorker final : distrib::WorkerOwner {
 auto number_of(const char* text) -> std::uint32_t { return static_cast<std::uint32_t>(std::stoul(text)); }
 
 auto measure(int count, char** words) -> int {
-  if (count != 6) throw std::runtime_error{"usage: fan_benchmark PS WORKERS STEPS BYTES sync|ssp|async"};
+  if (count != 6 && count != 7)
+    throw std::runtime_error{"usage: fan_benchmark PS WORKERS STEPS BYTES sync|ssp|async|tree [BLOCK]"};
   const std::uint32_t ps = number_of(words[1]);
   const std::uint32_t workers = number_of(words[2]);
   const distrib::Step steps = number_of(words[3]);
   const auto elements = static_cast<std::int64_t>(number_of(words[4]) / sizeof(float));
   const std::string mode = words[5];
+  const std::uint32_t level = count == 7 ? static_cast<std::uint32_t>(std::countr_zero(number_of(words[6]))) : 0;
   ::rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = files.rlim_max;
@@ -159,7 +170,8 @@ auto measure(int count, char** words) -> int {
                                      {"worker", std::vector<std::string>(workers, "127.0.0.1:1")}};
   for (std::uint32_t i = 0; i < ps; ++i) fan.servers.push_back(std::make_unique<FanServer>(i, cluster));
   distrib::Job& job = fan.job;
-  const bool sync = mode == "sync";
+  const bool sync = mode == "sync" || mode == "tree";
+  if (mode == "tree") job.reduction = distrib::ReductionOrder::tree;
   job.tasks = ps;
   job.ranks = workers;
   job.total_steps = sync ? steps : steps * workers;
@@ -176,11 +188,11 @@ auto measure(int count, char** words) -> int {
     fan.blocks.push_back(std::make_shared<distrib::AlignedBuffer>(layout.wire_block_bytes()));
   fan.from = steps / 10 + 1;
   fan.to = steps;
-  fan.left = workers;
+  fan.left = fan.workers = workers >> level;
 
   std::vector<std::unique_ptr<FanWorker>> all;
-  for (distrib::Rank rank = 0; rank < workers; ++rank)
-    all.push_back(std::make_unique<FanWorker>(fan, rank, mode == "ssp" && rank == 0 ? 20ms : 0ms));
+  for (distrib::RankBlock rank{0, level}; rank.first < workers; rank.first = rank.end(workers))
+    all.push_back(std::make_unique<FanWorker>(fan, rank, mode == "ssp" && rank.first == 0 ? 20ms : 0ms));
   for (const auto& worker : all) worker->client->start();
   fan.context.run();
   if (fan.code != 0) throw std::runtime_error{"a worker has ended with code " + std::to_string(fan.code)};

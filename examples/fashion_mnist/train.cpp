@@ -35,6 +35,7 @@ auto cluster_mode(const Settings& s, const distrib::ClusterFlags& flags, const d
   distrib::ClusterMode mode{
       .start_within = std::chrono::seconds{s.start_within}, .secret = secret, .tls = tls_of_job()};
   mode.adopt_after = std::chrono::seconds{s.adopt_after};
+  mode.sum_ranks = !s.single_ranks;
   if (s.metrics.empty()) return mode;
   // Tasks of one host need different ports: parameter servers, then workers. Port 0: the system chooses a free one.
   distrib::Address address = distrib::Address::parse(s.metrics);

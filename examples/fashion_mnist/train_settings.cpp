@@ -70,6 +70,8 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
                  "With --ranks: seconds after which other workers serve the ranks of one that is lost")
       ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 30))
       ->capture_default_str();
+  app.add_flag("--single_ranks", s.single_ranks,
+               "With --ranks: workers push each rank alone, not the sums of their ranks");
   app.add_option("--metrics", s.metrics,
                  "HOST:PORT at which ps 0 answers GET /metrics; ps 1 uses the next port, and so on, then the workers");
   app.add_flag("--hold_out", s.hold_out, "Train on nine tenths of the training set, evaluate on the last tenth");

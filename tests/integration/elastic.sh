@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Ranks that are dealt to processes: a job of 16 ranks ends with the bits of one process with 16 ranks, served by 1, 3 and
-# 16 processes, and by 3 that become 8 that become 2, with a process that is killed and never comes back, one that is
+# 16 processes, with sums of their ranks and without, and by 3 that become 8 that become 2, with a process that is killed and never comes back, one that is
 # killed and comes back, and a parameter server that is killed. Also what is refused. ctest calls it in
 # build/PRESET/tests, where the programs are ../examples/fashion_mnist_* and ../tools/distrib.
 set -euo pipefail
@@ -22,6 +22,9 @@ for workers in 1 3 16; do
     --parts 2 --out "of$workers" >"of$workers.log" 2>&1 || fail "$workers processes"
   same_bits "of$workers" "$expected"
 done
+timeout -k 5 120 "$distrib" launch --ps 2 --workers 3 --ranks 16 -- "${train[@]}" --steps 40 --save_every 8 --parts 2 \
+  --single_ranks --out single >single.log 2>&1 || fail 'single ranks'
+same_bits single "$expected"
 
 # --- 3 become 8 become 2 ---
 steps=700

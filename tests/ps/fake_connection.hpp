@@ -69,7 +69,7 @@ class Connection {
       REQUIRE(decode(head, body, reply));
       text = reply.gone ? " gone" : " values counted=" + std::to_string(reply.counted) + story::text(reply.body);
       text += story::text(reply.progress);
-    } else if (methods_.at(call) == distrib::Push::id) {
+    } else if (methods_.at(call) == distrib::Push::id || methods_.at(call) == distrib::PushSum::id) {
       distrib::PushReply reply;
       REQUIRE(decode(head, body, reply));
       text = " pushed" + story::text(reply.progress) + (reply.not_repeatable ? " not repeatable" : "");

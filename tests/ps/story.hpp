@@ -203,7 +203,9 @@ inline auto text(const support::WorkerAction& action) -> std::string {
     return "pull " + std::to_string(m->shard) + " step=" + std::to_string(m->step) + text(m->rows);
   if (const auto* m = std::get_if<SendPush>(&action))
     return "push " + std::to_string(m->shard) + " step=" + std::to_string(m->contribution.step) +
-           " rank=" + std::to_string(m->contribution.rank) + " common=" + std::to_string(m->contribution.common_cut);
+           " rank=" + std::to_string(m->contribution.rank) +
+           (m->contribution.level == 0 ? "" : " level=" + std::to_string(m->contribution.level)) +
+           " common=" + std::to_string(m->contribution.common_cut);
   if (const auto* m = std::get_if<SendRestore>(&action))
     return "restore " + std::to_string(m->shard) + " cut=" + std::to_string(m->cut) +
            (m->lineage == 0 ? "" : " lineage=" + std::to_string(m->lineage));

@@ -4,6 +4,7 @@
 #include <distrib/core/crc32c.hpp>
 #include <distrib/net/instant.hpp>
 #include <distrib/ps/job/exit_code.hpp>
+#include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/server/rank_dealer.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/worker/served_ranks.hpp>
@@ -19,6 +20,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -67,14 +69,15 @@ struct DealingOf<Rules> {
 /// - the state of another replica takes long, or the fetch breaks;
 /// - the whole job is ended and started again with other settings;
 /// - with dealt ranks: processes come, are lost for ever or come back, leave, and go on as zombies, each with all its
-///   ranks; their questions and the answers are lost or late, and the dealer starts anew with its shard.
+///   ranks; their questions and the answers are lost or late, and the dealer starts anew with its shard; some processes
+///   push the sums of their blocks of ranks, others push each rank alone, and some adopt ranks that others serve.
 ///
 /// In this class a "shard" is a replica of a shard, by its number.
 template <class Rules>
 class Carrier {
  public:
   explicit Carrier(std::uint64_t seed)
-      : dice_{seed}, of_changes_{seed ^ 0x5e77}, of_dealing_{seed ^ 0xdea1}, rules_{dice_} {
+      : dice_{seed}, of_changes_{seed ^ 0x5e77}, of_dealing_{seed ^ 0xdea1}, of_sums_{seed ^ 0x5005}, rules_{dice_} {
     const auto span = static_cast<std::uint64_t>(rules_.job.total_steps * rules_.job.ranks) * (4 * shard_count() + 2);
     for (auto kills = dice_.pick<unsigned>({0, 1, 1, 2, 3, 6, 10}); kills > 0; --kills)
       faults_.push_back({dice_.between(1, span), true});
@@ -170,7 +173,7 @@ class Carrier {
     bool done = false;
   };
   struct WorkerState {
-    Rank rank;
+    distrib::RankBlock ranks;  // more than one only if ranks are dealt
     std::unique_ptr<typename Rules::Worker> core;
     std::vector<Peer> links;  // one per shard; 0: not connected
     std::deque<distrib::Prepare> preparing;
@@ -181,7 +184,7 @@ class Carrier {
   struct ProcessState {
     std::uint32_t index = 0;
     typename DealingOf<Rules>::Served core;
-    std::map<Rank, std::uint64_t> workers = {};
+    std::map<distrib::RankBlock, std::uint64_t> workers = {};
     std::optional<std::uint64_t> answered_at = {};  // when the answer to its question comes; empty: it asks nothing now
     std::optional<std::vector<Rank>> answer = {};  // empty: it is lost
   };
@@ -311,7 +314,8 @@ class Carrier {
 
   void start_process(std::uint32_t index) {
     const std::uint64_t id = ++newest_process_;
-    processes_.emplace(id, ProcessState{index, typename DealingOf<Rules>::Served{index == 0}});
+    const Rank sums_of = of_sums_.percent(70) ? rules_.job.ranks : 0;
+    processes_.emplace(id, ProcessState{index, typename DealingOf<Rules>::Served{index == 0, sums_of}});
     on_process(id, [](auto& core, auto& out) { core.start(out); });
   }
 
@@ -352,6 +356,13 @@ class Carrier {
     dealer_->asked({id, process.index, process.index == 0}, process.core.serves(), time());
     if (of_dealing_.percent(90)) process.answer = dealer_->dealt(id);
     if (of_dealing_.percent(2)) process.answer.emplace();  // wrong advice, which costs time only
+    if (wrong_advice_ != 0 && of_sums_.percent(3)) {  // ranks that others serve, too
+      --wrong_advice_;
+      const auto first = static_cast<Rank>(of_sums_.below(ranks_.size()));
+      const auto number = static_cast<Rank>(of_sums_.between(1, ranks_.size() - first));
+      process.answer.emplace(number);
+      std::iota(process.answer->begin(), process.answer->end(), first);
+    }
   }
 
   // A process is killed, goes on as a zombie without the dealer, or is asked to stop. Some come back.
@@ -363,7 +374,7 @@ class Carrier {
       return on_process(id, [](auto& core, auto& out) { core.stop(out); });
     }
     const bool is_zombie = dice_.percent(30);
-    for (const auto& [rank, worker] : processes_.at(id).workers)
+    for (const auto& [ranks, worker] : processes_.at(id).workers)
       if (is_zombie) workers_.at(worker).until = now_ + dice_.between(20, 300);
       else end_worker(worker, dice_.percent(50));
     processes_.erase(id);
@@ -372,21 +383,21 @@ class Carrier {
   template <class Event>
   void on_process(std::uint64_t id, Event happens) {
     struct Actions {
-      std::vector<distrib::StartRank> starts;
-      std::vector<distrib::StopRank> stops;
+      std::vector<distrib::StartRanks> starts;
+      std::vector<distrib::StopRanks> stops;
       bool done = false;
-      void operator()(distrib::StartRank action) { starts.push_back(action); }
-      void operator()(distrib::StopRank action) { stops.push_back(action); }
+      void operator()(distrib::StartRanks action) { starts.push_back(action); }
+      void operator()(distrib::StopRanks action) { stops.push_back(action); }
       void operator()(distrib::ProcessDone) { done = true; }
     } actions;
     happens(processes_.at(id).core, actions);
-    for (const distrib::StartRank& action : actions.starts) {
-      start_worker(action.rank);
-      if (processes_.contains(id)) processes_.at(id).workers[action.rank] = newest_worker_;
+    for (const distrib::StartRanks& action : actions.starts) {
+      start_worker(action.ranks);
+      if (processes_.contains(id)) processes_.at(id).workers[action.ranks] = newest_worker_;
     }
-    for (const distrib::StopRank& action : actions.stops) {
+    for (const distrib::StopRanks& action : actions.stops) {
       if (!processes_.contains(id)) break;
-      const auto worker = processes_.at(id).workers.find(action.rank);
+      const auto worker = processes_.at(id).workers.find(action.ranks);
       if (worker != processes_.at(id).workers.end())
         on_worker(worker->second, [](auto& core, auto& out) { core.stop(out); });
     }
@@ -394,14 +405,15 @@ class Carrier {
   }
 
   // A worker has ended by itself.
-  void worker_ended(std::uint64_t worker, Rank rank, bool left) {
-    ranks_[rank].done = ranks_[rank].done || !left;
+  void worker_ended(std::uint64_t worker, distrib::RankBlock ranks, bool left) {
+    for (Rank rank = ranks.first; rank < ranks.end(rules_.job.ranks); ++rank)
+      ranks_[rank].done = ranks_[rank].done || !left;
     for (auto& [id, process] : processes_) {
-      const auto served = process.workers.find(rank);
+      const auto served = process.workers.find(ranks);
       if (served == process.workers.end() || served->second != worker) continue;
       process.workers.erase(served);
       const int code = left ? distrib::exit_code::again : distrib::exit_code::done;
-      return on_process(id, [&](auto& core, auto& out) { core.ended(rank, code, out); });
+      return on_process(id, [&](auto& core, auto& out) { core.ended(ranks, code, out); });
     }
   }
 
@@ -477,17 +489,22 @@ class Carrier {
       if (workers_.contains(id)) on_worker(id, [&](auto& core, auto& out) { core.disconnected(shard, out); });
   }
 
-  void start_worker(Rank rank) {
+  void start_worker(distrib::RankBlock ranks) {
     const std::uint64_t id = ++newest_worker_;
-    ranks_[rank].worker = id;
-    rank_of_[id] = rank;
+    ranks_[ranks.first].worker = id;
+    ranks_of_[id] = ranks;
     WorkerState& worker = workers_[id];
-    worker = {rank, rules_.worker(rank), std::vector<Peer>(shard_count()), {}, {}, 0};
+    worker = {ranks, new_worker(ranks), std::vector<Peer>(shard_count()), {}, {}, 0};
     for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
       if (shards_[shard].core != nullptr) connect(id, shard);
     if (rules_.job.replicas == 1) return on_worker(id, [](auto& core, auto& out) { core.start(out); });
     for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
       if (shards_[shard].core != nullptr) on_worker(id, [&](auto& core, auto& out) { core.reconnected(shard, out); });
+  }
+
+  [[nodiscard]] auto new_worker(distrib::RankBlock ranks) const {
+    if constexpr (deals) return rules_.worker(ranks);
+    else return rules_.worker(ranks.first);
   }
 
   // Ends a worker process. `sent_arrives`: the shards still read what it has sent.
@@ -557,7 +574,7 @@ class Carrier {
 
   // A slow worker seldom receives and computes, while the others continue.
   auto is_awake(std::uint64_t worker) -> bool {
-    return !slow_rank_ || rank_of_.at(worker) != *slow_rank_ || dice_.percent(10);
+    return !slow_rank_ || ranks_of_.at(worker).first != *slow_rank_ || dice_.percent(10);
   }
 
   // Used if nothing else can happen.
@@ -612,7 +629,7 @@ class Carrier {
     Link& link = links_.at(peer);
     auto message = std::move(link.up.front());
     link.up.pop_front();
-    const Rank rank = rank_of_.at(link.worker);
+    const distrib::RankBlock ranks = ranks_of_.at(link.worker);
     if (std::holds_alternative<distrib::SendJoin>(message)) ++link.joins_read;
     if (ShardState& state = shards_[link.shard]; state.starting) {  // as in `ShardService`
       if (std::holds_alternative<distrib::SendJoin>(message)) {
@@ -622,7 +639,7 @@ class Carrier {
       return;
     }
     on_shard(link.shard, [&](auto& core, auto& out) {
-      if (std::holds_alternative<distrib::SendJoin>(message)) core.join(peer, rank, out);
+      if (std::holds_alternative<distrib::SendJoin>(message)) join(core, peer, ranks, out);
       if (auto* m = std::get_if<distrib::SendPull>(&message)) core.pull(peer, m->step, out, asked_for(link.shard, *m));
       if (auto* m = std::get_if<distrib::SendPush>(&message)) core.push(peer, std::move(m->contribution), out);
       if (std::holds_alternative<distrib::SendSave>(message)) {
@@ -634,10 +651,15 @@ class Carrier {
       if constexpr (requires { core.restore(peer, Step{}, out, std::uint64_t{}); })
         if (auto* m = std::get_if<distrib::SendRestore>(&message)) core.restore(peer, m->cut, out, m->lineage);
       if (auto* m = std::get_if<distrib::SendCatchUp>(&message)) {
-        if (core.step() > m->done) core.join(peer, rank, out);
+        if (core.step() > m->done) join(core, peer, ranks, out);
         else ask_sibling(link.shard);
       }
     });
+  }
+
+  static void join(auto& core, Peer peer, distrib::RankBlock ranks, auto& out) {
+    if constexpr (deals) core.join(peer, ranks, out);
+    else core.join(peer, ranks.first, out);
   }
 
   // Asks the other replica. If that replica is down, tries again for a while.
@@ -666,7 +688,7 @@ class Carrier {
         core.state_came(cut ? &*cut : nullptr, out);
         if (!std::exchange(state.starting, false)) return;
         for (const Peer peer : std::exchange(state.joining, {}))
-          core.join(peer, rank_of_.at(links_.at(peer).worker), out);
+          join(core, peer, ranks_of_.at(links_.at(peer).worker), out);
       });
   }
 
@@ -711,7 +733,7 @@ class Carrier {
     WorkerState& worker = workers_.at(id);
     const Step step = worker.preparing.front().step;
     worker.preparing.pop_front();
-    auto wanted = rules_.wanted(step, worker.rank);
+    auto wanted = rules_.wanted(step, worker.ranks.first);
     on_worker(id, [&](auto& core, auto& out) { core.prepared(step, std::move(wanted), out); });
   }
 
@@ -719,19 +741,28 @@ class Carrier {
     WorkerState& worker = workers_.at(id);
     const distrib::Compute work = std::move(worker.computing.front());
     worker.computing.pop_front();
-    if (!rules_.good_input(work.step, worker.rank, work.values))
-      return fail("a contribution is computed from wrong values");
-    Rank made_as = worker.rank;
-    if constexpr (requires { rules_.made_as(Rank{}, std::size_t{}); }) made_as = rules_.made_as(made_as, place_of(id));
-    auto blocks = rules_.contribution(work.step, made_as, work.values);
-    auto next = rules_.wanted(work.step + 1, worker.rank);
+    const Rank first = worker.ranks.first;
+    if (!rules_.good_input(work.step, first, work.values)) return fail("a contribution is computed from wrong values");
+    const auto made_as = [&](Rank rank) {
+      if constexpr (requires { rules_.made_as(Rank{}, std::size_t{}); })
+        return rules_.made_as(rank, place_of(id) + (rank - first));
+      else return rank;
+    };
+    auto blocks = contribution(worker.ranks, work, made_as);
+    auto next = rules_.wanted(work.step + 1, first);
     on_worker(id, [&](auto& core, auto& out) { core.computed(work.ticket, std::move(blocks), out, std::move(next)); });
+  }
+
+  auto contribution(distrib::RankBlock ranks, const distrib::Compute& work, auto made_as) {
+    if constexpr (deals) return rules_.contribution_of(ranks, work.step, work.values, made_as);
+    else return rules_.contribution(work.step, ranks.first, work.values);
   }
 
   // Returns the place of a worker among those of its process.
   [[nodiscard]] auto place_of(std::uint64_t id) const -> std::size_t {
     for (const auto& [number, process] : processes_) {
-      const auto mine = std::ranges::find(process.workers, id, &std::pair<const Rank, std::uint64_t>::second);
+      const auto mine =
+          std::ranges::find(process.workers, id, &std::pair<const distrib::RankBlock, std::uint64_t>::second);
       if (mine != process.workers.end()) return static_cast<std::size_t>(std::distance(process.workers.begin(), mine));
     }
     return 0;
@@ -794,7 +825,7 @@ class Carrier {
     const auto link = links_.find(peer);
     if (link == links_.end()) return fail("an answer on a connection that has ended");
     if (const auto* values = std::get_if<distrib::ValuesReply>(&action))
-      if (!rules_.good_values(*shards_[shard].core, of(shard), rank_of_.at(link->second.worker), *values))
+      if (!rules_.good_values(*shards_[shard].core, of(shard), ranks_of_.at(link->second.worker).first, *values))
         fail("a pull is answered with wrong values");
     if (link->second.held) link->second.down.push_back({std::move(action), link->second.joins_read});
   }
@@ -813,25 +844,25 @@ class Carrier {
         worker.computing.push_back(std::move(*work));
       } else if (const auto* done = std::get_if<distrib::WorkerDone>(&action)) {
         for (std::uint32_t shard = 0; !done->left && !loses_disks_ && shard < shard_count(); ++shard)
-          if (!is_held(worker.rank, shard))
+          if (!is_held(worker.ranks.first, shard))
             fail("a worker ends before the disks of all shards hold everything of its rank");
-        if (faultless_ && done->result.size() != (worker.rank == 0 ? rules_.job.shards() : 0))
+        if (faultless_ && done->result.size() != (worker.ranks.first == 0 ? rules_.job.shards() : 0))
           fail("the number of blocks in a worker's result is wrong");
         for (std::uint32_t shard = 0; shard < done->result.size(); ++shard)
           if (!rules_.good_result(shard, *done->result[shard], shards_[shard].disk)) fail("a result has wrong values");
         if constexpr (requires { rules_.good_results(done->result); })
           if (!rules_.good_results(done->result)) fail("the blocks of a result are of two histories");
-        RankState& rank = ranks_[worker.rank];
+        RankState& rank = ranks_[worker.ranks.first];
         if (rank.worker == id) {
           rank.worker = 0;
           rank.done = !done->left;
           rank.back = now_ + dice_.between(1, 60);
         }
         if constexpr (deals) {
-          const Rank its_rank = worker.rank;
+          const distrib::RankBlock its_ranks = worker.ranks;
           const bool left = done->left;
           end_worker(id, true);
-          return worker_ended(id, its_rank, left);
+          return worker_ended(id, its_ranks, left);
         }
         return end_worker(id, true);
       } else if (std::holds_alternative<distrib::ReplicasDiffer>(action)) {
@@ -898,6 +929,8 @@ class Carrier {
   Dice dice_;
   Dice of_changes_;  // for changes of settings only, so that they change nothing else that is drawn
   Dice of_dealing_;  // for processes only
+  Dice of_sums_;  // for sums of ranks only
+  unsigned wrong_advice_ = of_sums_.pick<unsigned>({0, 1, 4, 12});  // how often a process is dealt what others serve
   Rules rules_;
   std::vector<Fault> faults_;
   std::vector<std::uint64_t> changes_;  // when settings change
@@ -916,7 +949,7 @@ class Carrier {
   std::vector<RankState> ranks_;
   std::map<std::uint64_t, WorkerState> workers_;  // of every process that is up
   std::map<Peer, Link> links_;
-  std::map<std::uint64_t, Rank> rank_of_;  // of every process that was ever started
+  std::map<std::uint64_t, distrib::RankBlock> ranks_of_;  // of every worker that was ever started
   std::map<std::uint64_t, ProcessState> processes_;  // with dealt ranks: those that are up
   std::optional<typename DealingOf<Rules>::Dealer> dealer_;  // empty: its shard is down, or ranks are not dealt
   std::vector<std::uint64_t> joins_;  // when further processes come

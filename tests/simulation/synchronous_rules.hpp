@@ -10,6 +10,7 @@
 #include <distrib/optimizer/reduce.hpp>
 #include <distrib/ps/cut/initial_cut.hpp>
 #include <distrib/ps/job/lineage.hpp>
+#include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/protocol/sync_shard_core.hpp>
 #include <distrib/ps/protocol/sync_worker_core.hpp>
 
@@ -69,10 +70,12 @@ class Synchronous {
     return std::make_unique<Shard>(job, shard, updaters_[settings_], disk.rbegin()->second, std::move(cuts));
   }
 
-  [[nodiscard]] auto worker(Rank rank) const -> std::unique_ptr<Worker> {
-    return std::make_unique<Worker>(
-        job, rank,
-        distrib::WorkerOptions{.replay_budget_bytes = budget_, .initial_values = initial_, .wants_result = rank == 0});
+  [[nodiscard]] auto worker(distrib::RankBlock ranks) const -> std::unique_ptr<Worker> {
+    return std::make_unique<Worker>(job, ranks.first,
+                                    distrib::WorkerOptions{.replay_budget_bytes = budget_,
+                                                           .initial_values = initial_,
+                                                           .wants_result = ranks.first == 0,
+                                                           .level = ranks.level});
   }
 
   [[nodiscard]] auto wanted(Step step, Rank rank) const { return model_.wanted(step, rank); }

@@ -33,6 +33,10 @@ struct ClusterMode {
   /// With dealt ranks (`ClusterFlags::ranks`) each rank has an equal part of it, because a process may come to serve
   /// all.
   std::size_t replay_budget_bytes = std::size_t{256} << 20;
+  /// With dealt ranks: a process pushes one sum for each aligned block of the ranks that it serves, which saves pulls,
+  /// pushes and memory, and makes the same bits. False: each rank pushes alone; then a contribution that is made twice,
+  /// differently (`ps_errc::not_repeatable`), is noticed more often, and parameter servers of an older version take it.
+  bool sum_ranks = true;
   /// With dealt ranks: a process that does not ask for ranks for this long is lost, and others serve its ranks.
   std::chrono::milliseconds adopt_after{15'000};
   /// How long a task `evaluator` waits for a new checkpoint; then it ends with code 1.

@@ -8,7 +8,9 @@
 #include "support/catch.hpp"
 
 #include <array>
+#include <cstdint>
 #include <limits>
+#include <string>
 
 using distrib::Contribution;
 using distrib::Cut;
@@ -17,6 +19,7 @@ using distrib::Job;
 using distrib::Lineage;
 using distrib::Peer;
 using distrib::Rank;
+using distrib::RankBlock;
 using distrib::Step;
 using distrib::SyncShardCore;
 using story::block;
@@ -132,6 +135,107 @@ TEST_CASE("SyncShardCore: with ReductionOrder::tree each rank counts once, also 
       {"", shard.push(2, 2, 3), {"pushed 12 step=2 k=1 cuts=0"}},
       {"", shard.push(0, 2, 0), {"pushed 10 step=2 k=2 cuts=0"}},
       {"-(2 + 4 + 9) / 3 - (0 + 6 + 3) / 3", shard.pull(10, 2), {"values 10 step=2 w=-8 k=2 cuts=0"}},
+  });
+}
+
+namespace {
+
+/// The events of a worker of a block of ranks, on any connection.
+struct BlockEvents {
+  SyncShard& shard;
+
+  auto join(Peer peer, RankBlock ranks) {
+    return [=, this](ShardActions& out) { shard.core.join(peer, ranks, out); };
+  }
+  auto push(Peer peer, RankBlock ranks, Step step, float number, std::uint32_t checksum = 0) {
+    return [=, this](ShardActions& out) {
+      shard.core.push(peer, Contribution{step, ranks.first, block(number), checksum, 0, 0, ranks.level}, out);
+    };
+  }
+};
+
+}  // namespace
+
+TEST_CASE("SyncShardCore: sums of blocks and single ranks complete a step in any mixture, each rank once", "[ps]") {
+  SyncShard shard{SyncShardCore{tree_job(6, 9), 0, sgd()}};
+  BlockEvents blocks{shard};
+  tell(ShardStory{
+      {"", blocks.join(10, {0, 2}), {"joined 10 k=0 cuts=0"}},
+      {"", blocks.join(11, {4, 1}), {"joined 11 k=0 cuts=0"}},
+      {"", blocks.join(12, 4), {"joined 12 k=0 cuts=0"}},
+      {"", blocks.join(13, {0, 3}), {"joined 13 k=0 cuts=0"}},
+      {"a rank", blocks.push(12, 4, 1, 50), {"pushed 12 step=1 k=0 cuts=0"}},
+      {"the pair that it is in takes its place", blocks.push(11, {4, 1}, 1, 6), {"pushed 11 step=1 k=0 cuts=0"}},
+      {"a part of the pair", blocks.push(12, 4, 1, 50), {"pushed 12 step=1 k=0 cuts=0"}},
+      {"the rest", blocks.push(10, {0, 2}, 1, 6), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"all, too late", blocks.push(13, {0, 3}, 1, 60), {"pushed 13 step=1 k=1 cuts=0"}},
+      {"all", blocks.push(13, {0, 3}, 2, 12), {"pushed 13 step=2 k=2 cuts=0"}},
+      {"-(6 + 6) / 6 - 12 / 6", shard.pull(10, 2), {"values 10 step=2 w=-4 k=2 cuts=0"}},
+  });
+  CHECK(shard.core.stale() == 0);
+}
+
+TEST_CASE("SyncShardCore: of sums equal names are compared, and no others", "[ps]") {
+  SyncShard shard{SyncShardCore{tree_job(4, 9), 0, sgd()}};
+  BlockEvents blocks{shard};
+  tell(ShardStory{
+      {"", blocks.join(10, {0, 1}), {"joined 10 k=0 cuts=0"}},
+      {"", blocks.push(10, {0, 1}, 1, 3, 77), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"a rank in it", blocks.push(10, 0, 1, 4, 78), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"the same, dropped before", blocks.push(10, 0, 1, 4, 78), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"other bytes of a name that was dropped",
+       blocks.push(10, 0, 1, 5, 79),
+       {"refused 10 step=1 rank=0: a contribution arrived twice with different bytes: the model or its input is not "
+        "repeatable; make both depend on seed, step and rank only",
+        "pushed 10 step=1 k=0 cuts=0"}},
+      {"other bytes of the sum",
+       blocks.push(10, {0, 1}, 1, 4, 80),
+       {"refused 10 step=1 rank=0: a contribution arrived twice with different bytes: the model or its input is not "
+        "repeatable; make both depend on seed, step and rank only",
+        "pushed 10 step=1 k=0 cuts=0"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: a push of a block speaks for all its ranks", "[ps]") {
+  SyncShard shard{SyncShardCore{tree_job(4, 2), 0, sgd()}};
+  BlockEvents blocks{shard};
+  tell(ShardStory{
+      {"", blocks.join(10, {0, 1}), {"joined 10 k=0 cuts=0"}},
+      {"", blocks.join(11, {2, 1}), {"joined 11 k=0 cuts=0"}},
+      {"", blocks.join(12, {0, 2}), {"joined 12 k=0 cuts=0"}},
+      {"", blocks.push(10, {0, 1}, 1, 2), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"", blocks.push(11, {2, 1}, 1, 2), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"", blocks.push(10, {0, 1}, 2, 2), {"pushed 10 step=2 k=1 cuts=0"}},
+      {"a cut is due at the end", blocks.push(11, {2, 1}, 2, 2), {"save 2 w=-2", "pushed 11 step=2 k=2 cuts=0"}},
+      {"two others made the newest of all its ranks", shard.pull(12, 0), {"gone 12 step=0 k=2 cuts=0 doubled"}},
+      {"one is lost: those with ranks of it hear it", shard.disconnect(11), {"joined 12 k=2 cuts=0"}},
+      {"nobody here made those of 2 and 3", shard.pull(12, 0), {"gone 12 step=0 k=2 cuts=0"}},
+      {"", shard.saved(2), {"notice 10 k=2 cuts=0,2", "notice 12 k=2 cuts=0,2"}},
+      {"", shard.goodbye(10), {}},
+      {"all ranks are done", shard.goodbye(12), {"done"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: a block that the job does not have is refused, and a sum where there is no tree", "[ps]") {
+  SyncShard shard{SyncShardCore{tree_job(6, 9), 0, sgd()}};
+  BlockEvents blocks{shard};
+  const std::string unknown = ": the job has no such rank: start as many workers as the job has";
+  CHECK(shard.core.takes_sums());
+  tell(ShardStory{
+      {"not aligned", blocks.join(10, {1, 1}), {"refused 10 step=0 rank=1" + unknown}},
+      {"another name of 4 and 5", blocks.push(10, {4, 2}, 1, 1), {"refused 10 step=1 rank=4" + unknown}},
+      {"beyond", blocks.push(10, {8, 1}, 1, 1), {"refused 10 step=1 rank=8" + unknown}},
+  });
+  SyncShard in_order{SyncShardCore{story::job(1, 6, 9, 0), 0, sgd()}};
+  BlockEvents sums{in_order};
+  const std::string none =
+      ": the parameter server takes no sums of ranks: start all tasks with one version, or set ClusterMode::sum_ranks "
+      "to "
+      "false";
+  CHECK_FALSE(in_order.core.takes_sums());
+  tell(ShardStory{
+      {"", sums.join(10, {0, 1}), {"refused 10 step=0 rank=0" + none}},
+      {"", sums.push(10, {0, 1}, 1, 1), {"refused 10 step=1 rank=0" + none}},
   });
 }
 

@@ -1126,6 +1126,60 @@ TEST_CASE("ShardService: a worker of one rank cannot join if ranks are dealt, no
                {"a1 failed: " + other + " (this parameter server was started without --ranks, the worker with it)"}}});
 }
 
+TEST_CASE("ShardService: a worker joins with a block of ranks, and pushes their sum", "[ps]") {
+  Job job = job_of(4, 9, 3);
+  job.reduction = distrib::ReductionOrder::tree;
+  ServiceBench bench{job, ShardIdentity{.processes = 2}};
+  distrib::JoinRequest join{2, hash_of(job), to_text(job), {"the directory", 7, {.max_to_keep = 3}}};
+  join.process = 8;
+  join.level = 1;
+  bench.call<distrib::Join>('a', 1, join)();
+  bench.opened()();
+  bench.call<distrib::Status>('b', 1)();
+  for (const Rank rank : {0U, 1U, 2U, 3U}) CHECK(bench.of('b').status.of_ranks[rank].here == (rank >= 2));
+  CHECK(bench.of('b').status.of_ranks[3].process == 8);
+  distrib::JoinRequest single{0, hash_of(job), {}, {}};
+  single.process = 1;
+  bench.call<distrib::Join>('c', 1, single)();
+  single.rank = 1;
+  bench.call<distrib::Join>('d', 1, single)();
+  bench.told.clear();
+  bench.tell({
+      {"the sum of 2 and 3", bench.call<distrib::PushSum>('a', 2, {{1, 2, 0, block(6)}, 1}), {"a2 pushed k=0 cuts=0"}},
+      {"rank 0", bench.push('c', 2, 1, 0, 1), {"c2 pushed k=0 cuts=0"}},
+      {"rank 1: the mean is 8 / 4", bench.push('d', 2, 1, 1, 1), {"d2 pushed k=1 cuts=0"}},
+      {"", bench.pull('c', 3, 1), {"c3 values counted=1 w=-2 k=1 cuts=0"}},
+      {"once more, with other bytes",
+       bench.call<distrib::PushSum>('a', 3, {{1, 2, 0, block(7)}, 1}),
+       {"a3 pushed k=1 cuts=0 not repeatable"}},
+  });
+  bench.call<distrib::Status>('b', 2)();
+  CHECK(bench.of('b').status.of_ranks[3].last == 1);
+}
+
+TEST_CASE("ShardService: a worker with a block of ranks is refused where contributions are added in rank order",
+          "[ps]") {
+  const Job job = job_of(4, 9, 3);
+  ServiceBench bench{job, ShardIdentity{.processes = 2}};
+  distrib::JoinRequest join{2, hash_of(job), to_text(job), {"the directory", 7, {.max_to_keep = 3}}};
+  join.process = 8;
+  join.level = 1;
+  bench.call<distrib::Join>('a', 1, join)();
+  bench.told.clear();
+  bench.tell(
+      {{"its cuts are read",
+        bench.opened(),
+        {"a1 failed: the parameter server takes no sums of ranks: start all tasks with one version, or set "
+         "ClusterMode::sum_ranks to false (it continues a job that was begun in rank order, or is asynchronous)"}}});
+  join.level = 0;
+  bench.call<distrib::Join>('b', 1, join)();
+  bench.told.clear();
+  bench.tell({{"a sum without having said so",
+               bench.call<distrib::PushSum>('b', 2, {{1, 2, 0, block(6)}, 1}),
+               {"b2 failed: the parameter server takes no sums of ranks: start all tasks with one version, or set "
+                "ClusterMode::sum_ranks to false"}}});
+}
+
 TEST_CASE("ShardService: with dealt ranks a rank may stay away, and status says which process serves it", "[ps]") {
   const Job job = job_of(2, 9, 3);
   ServiceBench bench{job, ShardIdentity{.processes = 2}};

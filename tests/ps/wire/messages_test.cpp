@@ -138,6 +138,31 @@ TEST_CASE("messages: a Join names its process only if ranks are dealt", "[ps]") 
   CHECK(carried(join).process == 3);
 }
 
+TEST_CASE("messages: a Join and a push name a block of ranks", "[ps]") {
+  JoinRequest join{8, "abc", {}, {}};
+  CHECK(carried(join).ranks() == distrib::RankBlock{8});
+  join.level = 3;
+  CHECK(carried(join).ranks() == distrib::RankBlock{8, 3});
+  const auto push = carried(distrib::PushSumRequest{{41, 8, 40, nullptr, true, 77, 5}, 3});
+  CHECK(push.step == 41);
+  CHECK(push.rank == 8);
+  CHECK(push.common_cut == 40);
+  CHECK(push.pull_follows);
+  CHECK(push.history == 77);
+  CHECK(push.export_number == 5);
+  CHECK(push.level == 3);
+
+  const auto decodes = [](const auto& message) {
+    WireWriter head;
+    message.encode(head);
+    return std::decay_t<decltype(message)>{}.decode(head.view());
+  };
+  CHECK_FALSE(decodes(distrib::PushSumRequest{{41, 8, 40, nullptr}, 0}));
+  CHECK_FALSE(decodes(distrib::PushSumRequest{{41, 8, 40, nullptr}, 21}));
+  join.level = 21;
+  CHECK_FALSE(decodes(join));
+}
+
 TEST_CASE("messages: a message without a history is encoded as by versions that had no histories", "[ps]") {
   const auto bytes_of = [](const auto& message) {
     WireWriter head;
@@ -278,7 +303,8 @@ TEST_CASE("messages: all methods have different ids", "[ps]") {
                          distrib::on<distrib::Push>(nothing),    distrib::on<distrib::Restore>(nothing),
                          distrib::on<distrib::Save>(nothing),    distrib::on<distrib::Leave>(nothing),
                          distrib::on<distrib::Goodbye>(nothing), distrib::on<distrib::Status>(nothing),
-                         distrib::on<distrib::CatchUp>(nothing), distrib::on<distrib::State>(nothing)};
+                         distrib::on<distrib::CatchUp>(nothing), distrib::on<distrib::State>(nothing),
+                         distrib::on<distrib::PushSum>(nothing), distrib::on<distrib::AskRanks>(nothing)};
   static_cast<void>(router);
   SUCCEED();
 }

@@ -11,13 +11,16 @@ using distrib::ServedRanks;
 
 namespace {
 
-/// Records actions: "start 3", "stop 3", "done 0".
+/// Records actions: "start 3", "stop 4/2" (the block of level 2 from rank 4 on), "done 0".
 struct RankActions {
   std::string told = {};
-  void operator()(distrib::StartRank action) { add("start " + std::to_string(action.rank)); }
-  void operator()(distrib::StopRank action) { add("stop " + std::to_string(action.rank)); }
+  void operator()(distrib::StartRanks action) { add("start " + text(action.ranks)); }
+  void operator()(distrib::StopRanks action) { add("stop " + text(action.ranks)); }
   void operator()(distrib::ProcessDone action) { add("done " + std::to_string(action.code)); }
-  void add(const std::string& text) { told += (told.empty() ? "" : ", ") + text; }
+  void add(const std::string& what) { told += (told.empty() ? "" : ", ") + what; }
+  static auto text(distrib::RankBlock ranks) -> std::string {
+    return std::to_string(ranks.first) + (ranks.level == 0 ? "" : "/" + std::to_string(ranks.level));
+  }
 };
 
 auto dealt_to(ServedRanks& ranks, const std::vector<Rank>& list) -> std::string {
@@ -25,9 +28,9 @@ auto dealt_to(ServedRanks& ranks, const std::vector<Rank>& list) -> std::string 
   ranks.dealt(list, out);
   return out.told;
 }
-auto rank_ended(ServedRanks& ranks, Rank rank, int code) -> std::string {
+auto rank_ended(ServedRanks& ranks, distrib::RankBlock block, int code) -> std::string {
   RankActions out;
-  ranks.ended(rank, code, out);
+  ranks.ended(block, code, out);
   return out.told;
 }
 auto asked_to_stop(ServedRanks& ranks) -> std::string {
@@ -120,4 +123,28 @@ TEST_CASE("ServedRanks: a worker that fails ends the process with its code", "[p
   ServedRanks unreachable;  // at the start: nobody had told it to leave
   CHECK(dealt_to(unreachable, {1}) == "start 1");
   CHECK(rank_ended(unreachable, 1, 1) == "done 1");
+}
+
+TEST_CASE("ServedRanks: with sums, a worker serves an aligned block, and others of its ranks go on as they are",
+          "[ps]") {
+  ServedRanks ranks{false, 16};
+  CHECK(dealt_to(ranks, {0, 1, 2, 3, 4, 5}) == "start 0/2, start 4/1");
+  CHECK(dealt_to(ranks, {0, 1, 2, 3, 4, 5, 15}) == "start 15");
+  CHECK(dealt_to(ranks, {0, 1, 2, 3, 4, 5, 6, 7}) == "stop 0/2, stop 4/1, stop 15, start 0/3");
+  CHECK(ranks.serves() == std::vector<Rank>{0, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(rank_ended(ranks, {4, 1}, 1).empty());
+  CHECK(dealt_to(ranks, {0, 1, 2, 3, 4, 5}) == "stop 0/3, start 4/1");
+  CHECK(rank_ended(ranks, {0, 2}, 1) == "start 0/2");  // was leaving when it was dealt again
+  CHECK(rank_ended(ranks, {0, 3}, 1).empty());
+  CHECK(asked_to_stop(ranks) == "stop 0/2, stop 4/1");
+}
+
+TEST_CASE("ServedRanks: with sums, the chief serves rank 0, alone or in a block", "[ps]") {
+  ServedRanks chief{true, 6};
+  RankActions out;
+  chief.start(out);
+  CHECK(out.told == "start 0");
+  CHECK(dealt_to(chief, {0, 1, 2, 3, 4, 5}) == "stop 0, start 0/3");  // all six
+  CHECK(dealt_to(chief, {4, 5}) == "stop 0/3, start 4/1");
+  CHECK(rank_ended(chief, 0, 1) == "start 0");
 }

@@ -65,8 +65,8 @@ struct Link {
 /// Rank 1 of 2 in a node, with connections that the test carries by hand. "0 push 3 of 1 common=0 w=4": shard 0
 /// received a push. The contribution of step k has k in every block.
 struct NodeBench : distrib::WorkerShell {
-  explicit NodeBench(const distrib::Job& of, distrib::WorkerOptions options = {})
-      : job{of}, node{job, 1, options, {"the directory", 7, {.max_to_keep = 3}}, *this} {}
+  explicit NodeBench(const distrib::Job& of, distrib::WorkerOptions options = {}, distrib::Rank rank = 1)
+      : job{of}, level{options.level}, node{job, rank, options, {"the directory", 7, {.max_to_keep = 3}}, *this} {}
 
   // --- events ---
 
@@ -239,6 +239,7 @@ struct NodeBench : distrib::WorkerShell {
       CHECK(request.job_hash == distrib::to_hex(distrib::job_hash(job)));
       CHECK((request.job_text.empty() || request.job_text == to_text(job)));
       CHECK(request.arithmetic == job.arithmetic);
+      CHECK(request.level == level);
       return "join " + std::to_string(request.rank) + (request.has_begun ? ", has begun" : "") +
              (request.job_text.empty() ? "" : " with the text, cuts in " + request.cuts.directory);
     }
@@ -250,6 +251,12 @@ struct NodeBench : distrib::WorkerShell {
       const auto request = read(distrib::PushRequest{});
       return "push " + std::to_string(request.step) + " of " + std::to_string(request.rank) +
              " common=" + std::to_string(request.common_cut) + (request.body ? story::text(request.body) : "");
+    }
+    if (event.method == distrib::PushSum::id) {
+      const auto request = read(distrib::PushSumRequest{});
+      return "push " + std::to_string(request.step) + " of " + std::to_string(request.rank) + "/" +
+             std::to_string(request.level) + " common=" + std::to_string(request.common_cut) +
+             story::text(request.body);
     }
     if (event.method == Restore::id) return "restore " + std::to_string(read(distrib::RestoreRequest{}).cut);
     if (event.method == distrib::CatchUp::id) return "catch up " + std::to_string(read(distrib::CatchUpRequest{}).done);
@@ -286,6 +293,7 @@ struct NodeBench : distrib::WorkerShell {
   Cuts counts;
   distrib::Compute work;
   distrib::Job job;
+  std::uint32_t level;
   distrib::WorkerNode node;
   std::vector<std::unique_ptr<Link>> links = std::vector<std::unique_ptr<Link>>(job.num_replicas());
 };
@@ -485,6 +493,28 @@ TEST_CASE("WorkerNode: a refusal by a shard ends it, with the text of the shard"
     });
     CHECK(bench.node.over());
   }
+}
+
+TEST_CASE("WorkerNode: pushes the sum of a block of ranks, which a shard of an older version does not know", "[ps]") {
+  NodeBench bench{story::job(1, 4, 9, 9), {.level = 1}, 2};
+  bench.tell({
+      {"join", bench.connects(0), {"0 join 2"}},
+      {"", bench.joined(0, 0), {"0 pull 0"}},
+      {"values", bench.values(0, 0), {"shell compute 1 of w=0"}},
+      {"made", bench.computed(), {"0 push 1 of 2/1 common=0 w=1", "0 pull 1"}},
+      {"counted", bench.reply<distrib::PushSum>(0, {{1, {0}}, false}), {}},
+      {"values", bench.values(0, 1), {"shell compute 2 of w=1"}},
+      {"made", bench.computed(), {"0 push 2 of 2/1 common=0 w=2", "0 pull 2"}},
+      {"counted before, with other bytes",
+       bench.reply<distrib::PushSum>(0, {{2, {0}}, true}),
+       {"shell not repeatable 2"}},
+      {"values", bench.values(0, 2), {"shell compute 3 of w=2"}},
+      {"made", bench.computed(), {"0 push 3 of 2/1 common=0 w=3", "0 pull 3"}},
+      {"an older version",
+       bench.fails<distrib::PushSum>(0, rpc_errc::unknown_method),
+       {"shell failed: the parameter server takes no sums of ranks: start all tasks with one version, or set "
+        "ClusterMode::sum_ranks to false (shard 0: it is of an older version)"}},
+  });
 }
 
 TEST_CASE("WorkerNode: a rank that is lost permanently ends it", "[ps]") {

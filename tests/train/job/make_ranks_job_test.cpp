@@ -3,6 +3,7 @@
 
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/server/server.hpp>
+#include <distrib/ps/worker/ask_status.hpp>
 
 #include "ps/loopback_job.hpp"
 #include "support/catch.hpp"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -50,8 +52,8 @@ struct DealtServers {
 
 /// One process, and what it was told.
 struct ServingRanks {
-  ServingRanks(const Job& job, const DealtServers& to, std::uint32_t index)
-      : running{make_ranks_job(job, {index, index == 0}, to.addresses, {}, {}, callbacks())} {}
+  ServingRanks(const Job& job, const DealtServers& to, std::uint32_t index, bool sums = true)
+      : running{make_ranks_job(job, {index, index == 0, sums}, to.addresses, {}, {}, callbacks())} {}
 
   auto callbacks() -> RanksJobCallbacks {
     RanksJobCallbacks callbacks;
@@ -168,6 +170,25 @@ TEST_CASE("make_ranks_job: a process that leaves and one that comes change no bi
   CHECK(came.code == 0);
   CHECK(leaves.newest >= 10);
   CHECK(loopback_job::hash_of(end.result) == expected);
+}
+
+TEST_CASE("make_ranks_job: a process pushes the sum of its ranks, or each rank alone", "[train]") {
+  const Job job = six_ranks(20);
+  const std::string expected = hash_of_single_ranks(job);
+  for (const bool sums : {true, false}) {
+    CAPTURE(sums);
+    DealtServers to{1};
+    ServingRanks all{job, to, 0, sums};
+    std::uint64_t pushes = 0;
+    all.at_step = [&](Step step) {
+      if (step == 20 && pushes == 0) pushes = ask_status(to.addresses[0]).front().pushes;
+    };
+    const WorkerEnd end = all.run();
+    CHECK(end.code == 0);
+    CHECK(loopback_job::hash_of(end.result) == expected);
+    if (sums) CHECK(pushes < 40);  // 19, and a few of rank 0 alone, before the other ranks are dealt
+    else CHECK(pushes >= 19 * 6);
+  }
 }
 
 TEST_CASE("make_ranks_job: another number of ranks is refused with the reason", "[train]") {

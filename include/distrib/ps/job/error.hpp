@@ -50,6 +50,7 @@ enum class ps_errc {
   shard_taken_over,  ///< Another process of the same task has taken over the cuts of its shards in the object store, so this one may save nothing more. Nothing is lost. Start it again only if the other one is gone: it is named in the newest claim.
   no_object_store,   ///< The directory is a URL, and this program cannot open URLs, or not this kind. Link the component distrib::http and say `with_object_stores(s3_stores())`, or `ServerOptions::open_store`; or use a path.
   other_ranks,       ///< One task was started with `--ranks`, and another one without it, with another number, or with an older version that does not know it. Start all tasks of a job with the same `--ranks`, and with one version.
+  no_sums,           ///< A worker pushes the sum of several ranks, and the parameter server takes none: it is of an older version, or it continues a job that was begun in rank order. Start all tasks with one version, or push each rank alone: `ClusterMode::sum_ranks = false`.
 };
 // clang-format on
 
@@ -139,6 +140,9 @@ inline constexpr ErrorText ps_texts[] = {
      "this program cannot keep cuts in an object store: link distrib::http and say with_object_stores(s3_stores())"},
     {static_cast<int>(ps_errc::other_ranks), failure::mismatch,
      "the tasks do not agree on --ranks: start all with the same --ranks, and with one version"},
+    {static_cast<int>(ps_errc::no_sums), failure::unsupported,
+     "the parameter server takes no sums of ranks: start all tasks with one version, or set ClusterMode::sum_ranks to "
+     "false"},
 };
 
 /// Returns the category "distrib.ps".

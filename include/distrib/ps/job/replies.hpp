@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/job/step.hpp>
 
 #include <cstdint>
@@ -61,6 +62,9 @@ struct Progress {
 /// One contribution to a shard: its name (step, rank), and the block for this shard, see
 /// `ps/store/table_gradients.hpp`. For step 0 the block is the dense block alone, in float32: the custom initial values
 /// of the job.
+///
+/// With a `level` it is the sum of the contributions of a block of ranks, whose first rank is `rank`, and the block is
+/// the dense block in float32, whatever the job's `FloatFormat` is.
 struct Contribution {
   Step step = 0;
   Rank rank = 0;
@@ -69,6 +73,9 @@ struct Contribution {
   std::uint32_t checksum = 0;
   Step common_cut = 0;  ///< The newest cut that, as the worker knows, every shard has.
   std::uint64_t history = 0;  ///< Lineage of the values that it was computed from, see `Progress::history`.
+  std::uint32_t level = 0;  ///< See `RankBlock`. 0: a single rank.
+
+  [[nodiscard]] auto ranks() const noexcept -> RankBlock { return {rank, level}; }
 };
 
 /// Answers Join. Also sent when the worker behind `peer` must start again with this shard as after a Join.

@@ -17,5 +17,6 @@
 #include <distrib/ps/job/impl/job_updaters.ipp>
 #include <distrib/ps/job/impl/lineage.ipp>
 #include <distrib/ps/job/impl/parse_job.ipp>
+#include <distrib/ps/job/impl/rank_block.ipp>
 #include <distrib/ps/job/impl/shard_layout.ipp>
 #include <distrib/ps/job/impl/table_share.ipp>

@@ -6,6 +6,7 @@
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/lineage.hpp>
+#include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
@@ -46,7 +47,7 @@ class ShardSink {
 class AnyShard {
  public:
   virtual ~AnyShard() = default;
-  virtual void join(Peer peer, Rank rank, ShardSink& out) = 0;
+  virtual void join(Peer peer, RankBlock ranks, ShardSink& out) = 0;  ///< Asynchronous: a block of one.
   virtual void disconnect(Peer peer, ShardSink& out) = 0;
   virtual void push(Peer peer, Contribution contribution, ShardSink& out) = 0;
   virtual void pull(Peer peer, Step step, ShardSink& out, PullRows rows) = 0;
@@ -66,6 +67,7 @@ class AnyShard {
   virtual void state_came(const Cut* cut, ShardSink& out) = 0;  ///< Asynchronous: does nothing.
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
+  [[nodiscard]] virtual auto takes_sums() const -> bool = 0;  ///< Asynchronous: false.
   /// Synchronous: `named_progress()`, the same for all ranks.
   [[nodiscard]] virtual auto progress(Rank rank) const -> Progress = 0;
   [[nodiscard]] virtual auto stale() const -> std::uint64_t = 0;  ///< Asynchronous: 0.

@@ -14,6 +14,7 @@
 #include <distrib/ps/protocol/impl/async_shard_core.ipp>
 #include <distrib/ps/protocol/impl/async_worker_core.ipp>
 #include <distrib/ps/protocol/impl/batch_keys.ipp>
+#include <distrib/ps/protocol/impl/block_sum.ipp>
 #include <distrib/ps/protocol/impl/replay_buffer.ipp>
 #include <distrib/ps/protocol/impl/sync_shard_core.ipp>
 #include <distrib/ps/protocol/impl/sync_worker_core.ipp>

@@ -7,6 +7,7 @@
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/lineage.hpp>
+#include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/detail/awaited_values.hpp>
 #include <distrib/ps/protocol/detail/step_contributions.hpp>
@@ -33,6 +34,9 @@ inline namespace v0 {
 /// contributions of all ranks: reduces them in rank order, or in a tree as they arrive (`Job::reduction`), and applies
 /// the updater. Keeps the values of the newest two steps and makes cuts. The rules are in docs/design/protocol.md,
 /// section "Synchronous jobs"; numbers in comments name them.
+///
+/// In a tree a worker may serve a block of ranks, and push their sum (`RankBlock`). What is said below of a rank then
+/// holds for each rank of the block. Blocks may lie in each other: each rank counts once.
 ///
 /// With backup workers (`Consistency::replicas_to_aggregate`) the first contributions to a step that arrive complete
 /// it, also if they arrive before the step is next; later ones are dropped and counted as stale. Then it is no mistake
@@ -83,26 +87,30 @@ class SyncShardCore {
   /// the start of this object.
   [[nodiscard]] auto stale() const noexcept -> std::uint64_t { return stale_; }
 
-  /// A worker of `rank` joins on this connection. Answered with `JoinedReply`.
+  /// True if it takes the sums of blocks of ranks: it adds in a tree.
+  [[nodiscard]] auto takes_sums() const noexcept -> bool { return in_tree_; }
+
+  /// A worker of these ranks joins on this connection. Answered with `JoinedReply`.
   ///
-  /// Errors: `RefusedReply` with `ps_errc::unknown_rank`.
-  void join(Peer peer, Rank rank, auto& out) {
-    if (rank >= ranks_) return out(RefusedReply{peer, ps_errc::unknown_rank, 0, rank});
-    const auto [known, is_new] = peers_.insert({peer, rank});
-    if (!is_new) --processes_[std::exchange(known->second, rank)];
-    ++processes_[rank];
+  /// Errors: `RefusedReply` with `ps_errc::unknown_rank`, also if the job has no such block; or `no_sums`, if it is more
+  /// than a rank and the shard does not add in a tree.
+  void join(Peer peer, RankBlock ranks, auto& out) {
+    if (const std::error_code bad = unlike(ranks)) return out(RefusedReply{peer, bad, 0, ranks.first});
+    const auto [known, is_new] = peers_.insert({peer, ranks});
+    if (!is_new) count_processes(std::exchange(known->second, ranks), -1);
+    count_processes(ranks, 1);
     out(JoinedReply{peer, named_progress()});
   }
 
-  /// The connection of `peer` is lost: drops its pulls and its request for a state. Other processes of its rank, which
+  /// The connection of `peer` is lost: drops its pulls and its request for a state. Other processes of its ranks, which
   /// may have left steps to it (rule 9), get `JoinedReply` as after a Join.
   void disconnect(Peer peer, auto& out) {
     const auto gone = peers_.extract(peer);
     std::erase_if(parked_, [peer](const Parked& pull) { return pull.peer == peer; });
     std::erase_if(wanted_states_, [peer](const auto& wanted) { return wanted.first == peer; });
-    if (gone.empty() || --processes_[gone.mapped()] == 0) return;
-    for (const auto& [other, rank] : peers_)
-      if (rank == gone.mapped()) out(JoinedReply{other, named_progress()});
+    if (gone.empty() || !count_processes(gone.mapped(), -1)) return;
+    for (const auto& [other, ranks] : peers_)
+      if (ranks.meets(gone.mapped())) out(JoinedReply{other, named_progress()});
   }
 
   /// A contribution has arrived. Stores it, and completes the steps that have all their contributions now, unless the
@@ -111,31 +119,34 @@ class SyncShardCore {
   /// `PushedReply` in all these cases. Contribution 0: the first one sets the custom initial values.
   ///
   /// Errors: `RefusedReply`, and no `PushedReply`, with
-  /// - `ps_errc::unknown_rank`, or an error of `ShardStore::read`: nothing has changed;
+  /// - `ps_errc::unknown_rank` or `no_sums` as for `join`, or an error of `ShardStore::read`: nothing has changed;
   /// - `old_version`: the worker reports no history, and settings have changed; nothing has changed;
   /// - `wrong_size` or `bad_initial_values` of contribution 0: the shard still waits for its values;
   /// - `budget_exceeded`: no memory for the rows of the next step. The contribution is stored, and the step stays
   ///   incomplete; the next push tries again.
   ///
   /// `RefusedReply` with `not_repeatable` (rule 2) only reports: training continues with the first bytes, and
-  /// `PushedReply` follows.
+  /// `PushedReply` follows. Equal names are compared: a rank inside a sum is not compared with the rank alone.
   void push(Peer peer, Contribution contribution, auto& out) {
     const auto [step, rank] = std::pair{contribution.step, contribution.rank};
-    if (rank >= ranks_) return out(RefusedReply{peer, ps_errc::unknown_rank, step, rank});
+    const RankBlock ranks = contribution.ranks();
+    if (const std::error_code bad = unlike(ranks)) return out(RefusedReply{peer, bad, step, rank});
     if (step == 0) return begin(peer, contribution, out);
     if (tells_history_ && contribution.history != history_ && !(contribution.history == 0 && has_one_setting())) {
       if (contribution.history == 0) return out(RefusedReply{peer, ps_errc::old_version, step, rank});
       return out(PushedReply{peer, step, progress()});  // from a worker that does not know the new history yet
     }
-    auto [given, bad] = store_.read(std::move(contribution.block));
+    auto [given, bad] =
+        ranks.level == 0 ? store_.read(std::move(contribution.block)) : store_.read_sum(std::move(contribution.block));
     if (bad) return out(RefusedReply{peer, bad.code, step, rank, std::move(bad.where)});
     drop_old_cuts(contribution.common_cut, out);
-    if (!remember(step, rank, contribution.checksum))  // rule 2: training continues
+    if (!remember(step, ranks, contribution.checksum))  // rule 2: training continues
       out(RefusedReply{peer, ps_errc::not_repeatable, step, rank});
     if (step <= k_ + window_) {  // rule 3
-      const bool stored = step > k_ && take_in(contributions_[step], rank, std::move(given));
-      if (!stored && step > newest_[rank].step) ++stale_;
-      if (step >= newest_[rank].step) newest_[rank] = {step, peer};
+      const bool stored = step > k_ && take_in(contributions_[step], ranks, std::move(given));
+      if (!stored && !in_tree_ && step > newest_[rank].step) ++stale_;
+      for (Rank one = rank; one < ranks.end(ranks_); ++one)
+        if (step >= newest_[one].step) newest_[one] = {step, peer};
       if (const std::error_code failed = advance(out)) return out(RefusedReply{peer, failed, step, rank});
     }
     out(PushedReply{peer, step, progress()});
@@ -148,14 +159,14 @@ class SyncShardCore {
   /// Errors: `RefusedReply` with `ps_errc::no_such_row` if `rows` are not of this shard.
   void pull(Peer peer, Step step, auto& out, PullRows rows = {}) {
     if (const std::error_code bad = store_.check(rows))
-      return out(RefusedReply{peer, bad, step, peers_.contains(peer) ? peers_.at(peer) : 0});
+      return out(RefusedReply{peer, bad, step, peers_.contains(peer) ? peers_.at(peer).first : 0});
     if (step > k_ || waits()) return parked_.push_back({peer, step, std::move(rows)});
     if (step == k_) return out(ValuesReply{peer, step, store_.values(rows), progress(), step});
     if (previous_ != nullptr && step + 1 == k_)
       return out(ValuesReply{peer, step, store_.previous_values(previous_, rows), progress(), step});
     Progress gone = progress();
     const auto asks = peers_.find(peer);
-    gone.doubled = asks != peers_.end() && newest_[asks->second].is_from_another(peer, peers_);
+    gone.doubled = asks != peers_.end() && others_made_newest(peer, asks->second);
     out(GoneReply{peer, step, std::move(gone)});
   }
 
@@ -192,7 +203,7 @@ class SyncShardCore {
     loading_ = false;
     store_.load(cut);
     awaited_.begin_at(k_);
-    for (const auto& [peer, rank] : peers_) out(JoinedReply{peer, named_progress()});
+    for (const auto& [peer, ranks] : peers_) out(JoinedReply{peer, named_progress()});
     answer_parked(out);
     answer_states(out);
     static_cast<void>(advance(out));  // if memory is short, the contribution is refused when it is sent again
@@ -233,7 +244,7 @@ class SyncShardCore {
       find_own_cuts();
     }
     drop_unneeded(out);
-    checksums_.erase(checksums_.begin(), checksums_.upper_bound({step, ranks_}));
+    checksums_.erase(checksums_.begin(), checksums_.lower_bound({step + 1, {}}));
     if (due_) begin_save(*std::exchange(due_, std::nullopt), out);
     notice(out);
     answer_states(out);
@@ -289,7 +300,7 @@ class SyncShardCore {
       contributions_.erase(contributions_.begin(), contributions_.upper_bound(k_));
       save(out);
     }
-    for (const auto& [peer, rank] : peers_) out(JoinedReply{peer, named_progress()});
+    for (const auto& [peer, ranks] : peers_) out(JoinedReply{peer, named_progress()});
     if (loading_) return;
     answer_parked(out);
     answer_states(out);
@@ -305,7 +316,8 @@ class SyncShardCore {
   /// The rank of `peer` is done (rule 12). `ShardDone` follows when all ranks have said goodbye and the last cut is
   /// durable. Ignored if the peer has not joined.
   void goodbye(Peer peer, auto& out) {
-    if (const auto found = peers_.find(peer); found != peers_.end()) goodbyes_.insert(found->second);
+    if (const auto found = peers_.find(peer); found != peers_.end())
+      for (Rank rank = found->second.first; rank < found->second.end(ranks_); ++rank) goodbyes_.insert(rank);
     finish(out);
   }
 
@@ -318,7 +330,7 @@ class SyncShardCore {
   // is not replayable, other steps follow than the steps of these cuts, so it drops them.
   void forget_after(Step c, auto& out) {
     contributions_.clear();
-    checksums_.erase(checksums_.upper_bound({c, ranks_}), checksums_.end());
+    checksums_.erase(checksums_.lower_bound({c + 1, {}}), checksums_.end());
     before_ = std::max(before_, k_);
     if (replayable_) return;
     due_.reset();
@@ -365,15 +377,31 @@ class SyncShardCore {
 
   // Stores a contribution, or adds it to the sums of its step. Returns false if the rank has one already, or the step
   // is complete.
-  auto take_in(detail::StepContributions& of_step, Rank rank, ReadContribution given) -> bool {
-    if (!in_tree_) return of_step.store(rank, std::move(given), contributions_per_step_);
+  auto take_in(detail::StepContributions& of_step, RankBlock ranks, ReadContribution given) -> bool {
+    if (!in_tree_) return of_step.store(ranks.first, std::move(given), contributions_per_step_);
     const auto sum = [this](const ReadContribution& left, const ReadContribution& right) {
       return store_.sum(left, right);
     };
-    return of_step.add(rank, std::move(given), ranks_, sum);
+    return of_step.add(ranks, std::move(given), ranks_, sum);
   }
 
-  DISTRIB_DECL auto remember(Step step, Rank rank, std::uint32_t checksum) -> bool;
+  DISTRIB_DECL auto remember(Step step, RankBlock ranks, std::uint32_t checksum) -> bool;
+
+  // Returns why it takes no contribution of these ranks.
+  [[nodiscard]] auto unlike(RankBlock ranks) const -> std::error_code {
+    if (!is_block(ranks, ranks_)) return ps_errc::unknown_rank;
+    return ranks.level != 0 && !in_tree_ ? std::error_code{ps_errc::no_sums} : std::error_code{};
+  }
+
+  // A process of these ranks comes (1) or goes (-1). Returns true if other processes of one of them are here.
+  DISTRIB_DECL auto count_processes(RankBlock ranks, int change) -> bool;
+  // True if the newest contribution of each of these ranks came from another process that is connected.
+  [[nodiscard]] DISTRIB_DECL auto others_made_newest(Peer peer, RankBlock ranks) const -> bool;
+
+  // Rule 1: true if all contributions of a step are there.
+  [[nodiscard]] auto is_complete(const detail::StepContributions& of_step) const -> bool {
+    return in_tree_ ? of_step.is_summed() : of_step.size() == contributions_per_step_;
+  }
 
   // Rule 5: drops the cuts that are not newer than the common cut, except the two newest of them and cut 0.
   void drop_old_cuts(Step common, auto& out) {
@@ -419,8 +447,7 @@ class SyncShardCore {
   auto advance(auto& out) -> std::error_code {
     std::error_code ec;
     if (waits()) return ec;
-    for (auto next = contributions_.find(k_ + 1);
-         next != contributions_.end() && next->second.size() == contributions_per_step_;
+    for (auto next = contributions_.find(k_ + 1); next != contributions_.end() && is_complete(next->second);
          next = contributions_.find(k_ + 1)) {
       SharedBuffer before = store_.dense();
       if (in_tree_) store_.apply_sum(k_ + 1, next->second.total(), ranks_);
@@ -475,7 +502,7 @@ class SyncShardCore {
   }
 
   void notice(auto& out) const {
-    for (const auto& [peer, rank] : peers_) out(NoticeReply{peer, progress()});
+    for (const auto& [peer, ranks] : peers_) out(NoticeReply{peer, progress()});
   }
 
   void finish(auto& out) {
@@ -494,8 +521,8 @@ class SyncShardCore {
   std::map<Step, detail::StepContributions> contributions_;  // for k+1 .. k+window
   std::vector<detail::NewestContribution> newest_;  // for each rank; stored, or dropped as stale
   std::uint64_t stale_ = 0;
-  std::map<std::pair<Step, Rank>, std::uint32_t> checksums_;  // of contributions, see `remember`
-  std::map<Peer, Rank> peers_;
+  std::map<std::pair<Step, RankBlock>, std::uint32_t> checksums_;  // of contributions, see `remember`
+  std::map<Peer, RankBlock> peers_;
   std::vector<std::uint32_t> processes_;  // for each rank: how many of these
   std::vector<Parked> parked_;
   bool tells_history_;  // false with backup workers

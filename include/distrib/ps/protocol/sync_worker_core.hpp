@@ -39,6 +39,9 @@ inline namespace v0 {
 /// sends the same contributions to all replicas, and uses the values of the first replica of a shard that answers. Only
 /// live replicas count: the worker does not wait for a replica that is not connected.
 ///
+/// A worker may serve a block of ranks (`WorkerOptions::level`): then its contribution is their sum, by the name of the
+/// block. Another block is another worker.
+///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is one call `out(action)`, in the order to be
 /// performed in; `out` must not call the core. A restart of the worker is the same as its first start (rule 7).
 ///
@@ -305,7 +308,7 @@ class SyncWorkerCore {
 
   void push(std::uint32_t replica, Step step, auto& out, bool pull_follows = false) const {
     const SharedBuffer& block = buffer_.block(step, replicas_.shard_of(replica));
-    out(SendPush{replica, {step, rank_, block, 0, common_cut(), history_}, pull_follows});
+    out(SendPush{replica, {step, rank_, block, 0, common_cut(), history_, step == 0 ? 0 : level_}, pull_follows});
   }
 
   // Sends the contributions that the shard lacks, as far ahead as the shard stores them (rules 3 and 8). If one of them
@@ -453,6 +456,7 @@ class SyncWorkerCore {
   }
 
   Rank rank_;
+  std::uint32_t level_;  // see `WorkerOptions::level`
   Step total_steps_;
   detail::ReplicaViews replicas_;
   ReplayBuffer buffer_;

@@ -106,6 +106,9 @@ struct WorkerOptions {
   bool wants_result = false;
   /// In a job with dealt ranks: the index of the process that serves the rank, plus 1. 0: the worker is one rank.
   std::uint32_t process = 0;
+  /// The worker serves the block of ranks of this level whose first rank it is, see `RankBlock`: a contribution is the
+  /// sum of theirs, made with `sum_blocks` in the tree. Only in a job that adds in a tree.
+  std::uint32_t level = 0;
   /// True: values are pulled only when the owner asks (`want`), and the worker ends only when it is told (`finish`).
   /// For contributions that are no function of step and rank, in asynchronous jobs with `open_end`.
   bool on_demand = false;

@@ -4,6 +4,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/net/instant.hpp>
 #include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
@@ -50,9 +51,9 @@ class ShardMeter {
     pulled_.clear();
   }
 
-  /// A contribution of `bytes` arrived while the shard was at step `done`. If the step is beyond what the shard
-  /// accepts, it does not count as the rank's newest.
-  DISTRIB_DECL void pushed(Rank rank, Step step, Step done, std::size_t bytes);
+  /// A contribution of `bytes`, or the sum of a block of ranks, arrived while the shard was at step `done`. If the step is
+  /// beyond what the shard accepts, it does not count as the newest of these ranks.
+  DISTRIB_DECL void pushed(RankBlock ranks, Step step, Step done, std::size_t bytes);
   /// A pull was answered with values of `bytes`. `came`: when the pull arrived.
   void pulled(std::size_t bytes, Instant came) {
     ++pulls_;

@@ -10,6 +10,7 @@
 #include <distrib/ps/job/export_settings.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/lineage.hpp>
+#include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/detail/block_checksum.hpp>
@@ -40,6 +41,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -82,7 +84,8 @@ class ShardService final : private ShardSink {
     Client& state = peers_[peer];
     if (event.kind == ServerEvent::Kind::cancelled) texts_.cancelled(peer, event.call);
     if (event.kind == ServerEvent::Kind::cancelled && state.calls.forget(event.call)) part(peer);
-    if (event.kind == ServerEvent::Kind::credit && state.entered) state.calls.tell_owed(core_->progress(state.rank));
+    if (event.kind == ServerEvent::Kind::credit && state.entered)
+      state.calls.tell_owed(core_->progress(state.ranks.first));
   }
 
   /// The connection is lost.
@@ -310,7 +313,7 @@ class ShardService final : private ShardSink {
       shell_.joined_unlike(unlike);
     }
     Client& state = peers_[peer];
-    state.rank = request.rank;
+    state.ranks = request.ranks();
     state.has_begun = request.has_begun;
     state.process = request.process;
     state.calls.join(std::move(call));
@@ -323,22 +326,28 @@ class ShardService final : private ShardSink {
     peers_[peer].calls.park(request.step, std::move(call), meter_.arrived());
     PullRows rows;
     if (const Error bad = read_pull_rows(core_->store().layout(), request.body, options_.max_pull_bytes, rows))
-      return (*this)(RefusedReply{peer, bad.code, request.step, peers_[peer].rank, bad.where});
+      return (*this)(RefusedReply{peer, bad.code, request.step, peers_[peer].ranks.first, bad.where});
     core_->pull(peer, request.step, *this, std::move(rows));
   }
 
-  void serve(PushRequest request, Call<Push, Connection> call) {
+  void serve(PushRequest request, Call<Push, Connection> call) { push(std::move(request), 0, std::move(call)); }
+  void serve(PushSumRequest request, Call<PushSum, Connection> call) {
+    const std::uint32_t level = request.level;
+    push(std::move(request), level, std::move(call));
+  }
+  template <class Method> void push(PushRequest request, std::uint32_t level, Call<Method, Connection> call) {
     const Peer peer = peers_.entered(call);
     if (peer == 0) return;
+    if (level != 0 && !core_->takes_sums()) return call.fail(ps_errc::no_sums);
     if (stopping_) return call.fail(rpc_errc::closed);  // the cut that `stop` waits for does not contain it
     if (request.body == nullptr) request.body = std::make_shared<AlignedBuffer>();
     push_.begin(std::move(call), request.pull_follows);
-    meter_.pushed(request.rank, request.step, core_->step(), request.body->size());
+    meter_.pushed({request.rank, level}, request.step, core_->step(), request.body->size());
     if (exports_) exports_->name(request.step, request.export_number);
-    if (!job_->replayable && request.step != 0) met_.pushed(peers_[peer].rank);
+    if (!job_->replayable && request.step != 0) met_.pushed(peers_[peer].ranks.first);
     core_->push(peer,
                 {request.step, request.rank, std::move(request.body), request.body_checksum, request.common_cut,
-                 request.history},
+                 request.history, level},
                 *this);
     if (push_) push_.answer(core_->progress(request.rank));  // Joined was sent on the stream instead of an answer
   }
@@ -354,7 +363,7 @@ class ShardService final : private ShardSink {
   void serve(CatchUpRequest request, Call<CatchUp, Connection> call) {
     const Peer peer = peers_.answered(call);
     if (peer == 0) return;
-    if (core_->step() > request.done || job_->replicas == 1) core_->join(peer, peers_[peer].rank, *this);
+    if (core_->step() > request.done || job_->replicas == 1) core_->join(peer, peers_[peer].ranks, *this);
     else ask_sibling();
   }
 
@@ -370,7 +379,7 @@ class ShardService final : private ShardSink {
   void serve(Empty, Call<Leave, Connection> call) {
     const Peer peer = peers_.answered(call);
     if (peer == 0) return;
-    const Rank rank = peers_[peer].rank;
+    const Rank rank = peers_[peer].ranks.first;
     leave(peer);
     if (cannot_lose()) cannot_replay(rank);
   }
@@ -378,7 +387,7 @@ class ShardService final : private ShardSink {
   void serve(Empty, Call<Goodbye, Connection> call) {
     const Peer peer = peers_.answered(call);
     if (peer == 0) return;
-    clock_.said_goodbye(peers_[peer].rank);
+    for (const Rank rank : ranks_of(peers_[peer])) clock_.said_goodbye(rank);
     core_->goodbye(peer, *this);
     if (!over_) leave(peer);
   }
@@ -439,13 +448,18 @@ class ShardService final : private ShardSink {
   // --- peers ---
 
   void enter(Peer peer, Client& state) {
-    if (state.rank < job_->ranks) {
-      if (cannot_lose() && !met_.joins(state.rank, state.has_begun)) return cannot_replay(state.rank);
+    const Rank first = state.ranks.first;
+    if (is_block(state.ranks, job_->ranks) && (state.ranks.level == 0 || core_->takes_sums())) {
+      if (cannot_lose() && !met_.joins(first, state.has_begun)) return cannot_replay(first);
       state.entered = true;
-      const bool is_second = clock_.joined(state.rank);
-      if (is_second && job_.identity().processes == 0) shell_.joined_twice(state.rank);  // dealt ranks move
+      bool is_second = false;
+      for (const Rank rank : ranks_of(state)) is_second = clock_.joined(rank) || is_second;
+      if (is_second && job_.identity().processes == 0) shell_.joined_twice(first);  // dealt ranks move
+    } else if (is_block(state.ranks, job_->ranks)) {
+      return state.calls.refuse(ps_errc::no_sums,
+                                "it continues a job that was begun in rank order, or is asynchronous");
     }
-    core_->join(peer, state.rank, *this);
+    core_->join(peer, state.ranks, *this);
   }
 
   void enter_all() {
@@ -463,7 +477,10 @@ class ShardService final : private ShardSink {
     if (!std::exchange(state.entered, false)) return;
     state.calls.fail_pulls(rpc_errc::cancelled);
     core_->disconnect(peer, *this);
-    clock_.parted(state.rank, now_);
+    for (const Rank rank : ranks_of(state)) clock_.parted(rank, now_);
+  }
+  [[nodiscard]] auto ranks_of(const Client& state) const {
+    return std::views::iota(state.ranks.first, state.ranks.end(job_->ranks));
   }
 
   // Every event sets the time. Returns true if the shard is over.
@@ -550,9 +567,9 @@ class ShardService final : private ShardSink {
   ShardClock clock_;
   ShardMeter meter_;
   detail::RankDesk<Connection> desk_;
-  RouterOf<Join, Pull, Push, Restore, CatchUp, State, Save, Leave, Goodbye, AskRanks, Status> router_{
+  RouterOf<Join, Pull, Push, PushSum, Restore, CatchUp, State, Save, Leave, Goodbye, AskRanks, Status> router_{
       {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
-      {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
+      {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
   Instant now_{};
   ExportSettings export_settings_;
   std::unique_ptr<ShardExports> exports_;  // null: nothing is exported

@@ -4,7 +4,6 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/dtype.hpp>
-#include <distrib/core/rounded.hpp>
 #include <distrib/optimizer/any_updater.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
@@ -62,25 +61,19 @@ class DenseStore {
   /// `contributions` are whole blocks of the layout; at least one, unless the shard has no variables.
   DISTRIB_DECL void apply(std::uint64_t count, std::span<const ByteView> contributions);
 
-  /// As `apply` of `number` contributions whose sum `sum` has computed.
+  /// As `apply` of `number` contributions whose sum `sum_blocks` has computed.
   DISTRIB_DECL void apply_sum(std::uint64_t count, ByteView summed, std::size_t number);
-
-  /// Writes the sum of two contributions, or of two such sums, to `to`: a whole block of the layout, without the gaps.
-  DISTRIB_DECL void sum(ByteView left, ByteView right, std::span<std::byte> to) const;
 
   /// Returns a cut of the current state. The values are shared with the store; slots are copied, because the next
   /// update changes them in place.
   [[nodiscard]] DISTRIB_DECL auto cut(Step step, std::vector<Step> applied = {}) const -> Cut;
 
  private:
-  /// A part of a counter. Each addition is rounded separately, so that the bits depend only on the order of additions.
+  /// A part of a counter.
   struct Counter {
-    using Double = detail::Rounded<double>;
     DType dtype;
     std::size_t offset_bytes;
     std::size_t size_bytes;
-
-    DISTRIB_DECL void add(ByteView contribution, std::span<std::byte> to) const;
   };
 
   /// The elements that one updater updates, numbered as floats of the block.

@@ -82,12 +82,16 @@ class ShardStore {
   /// `check_numerics`. After an error the contribution must not be applied.
   [[nodiscard]] DISTRIB_DECL auto read(SharedBuffer block) -> std::pair<ReadContribution, Error>;
 
+  /// Reads the sum of contributions that a worker has made with `sum_blocks`: the dense block in float32. Only in a job
+  /// without tables. Errors: `ps_errc::wrong_size`, and if the job checks numerics, as `check_numerics`.
+  [[nodiscard]] DISTRIB_DECL auto read_sum(SharedBuffer block) -> std::pair<ReadContribution, Error>;
+
   /// Applies the `count`-th update (from 1): by the mean of `contributions`, in their order; to counters each is added.
   /// `contributions` were read with `read`. On failure (`ps_errc::budget_exceeded`, or an error of the operating
   /// system) nothing has changed.
   DISTRIB_DECL void apply(std::uint64_t count, std::span<const ReadContribution> contributions, std::error_code& ec);
 
-  /// Returns the sum of two contributions, or of two such sums, which were read with `read`: of variables and counters.
+  /// Returns the sum of two contributions, or of two sums, which were read with `read` or `read_sum`, by `sum_blocks`.
   /// Only in a job without tables.
   [[nodiscard]] DISTRIB_DECL auto sum(const ReadContribution& left, const ReadContribution& right) -> ReadContribution;
   /// As `apply` of `number` contributions whose sum is `summed`. Only in a job without tables.

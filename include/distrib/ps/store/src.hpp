@@ -16,6 +16,7 @@
 #include <distrib/ps/store/impl/pull_rows.ipp>
 #include <distrib/ps/store/impl/row_quota.ipp>
 #include <distrib/ps/store/impl/shard_store.ipp>
+#include <distrib/ps/store/impl/sum_blocks.ipp>
 #include <distrib/ps/store/impl/table_copy.ipp>
 #include <distrib/ps/store/impl/table_digest.ipp>
 #include <distrib/ps/store/impl/table_gradients.ipp>

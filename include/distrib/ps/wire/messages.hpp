@@ -7,6 +7,7 @@
 #include <distrib/core/protowire.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/error.hpp>
+#include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/rpc/method.hpp>
@@ -58,6 +59,11 @@ struct JoinRequest {
   /// In a job with dealt ranks: the index of the process that serves the rank, plus 1. 0: the worker is one rank; a
   /// worker of an older version always is.
   std::uint32_t process = 0;
+  /// The worker serves a block of ranks, whose first rank is `rank`: see `RankBlock`. Not sent if 0. A shard of an
+  /// older version does not read it; the worker learns that from its first `PushSum`.
+  std::uint32_t level = 0;
+
+  [[nodiscard]] auto ranks() const noexcept -> RankBlock { return {rank, level}; }
 
   DISTRIB_DECL void encode(WireWriter& head) const;
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
@@ -173,6 +179,17 @@ struct PushRequest {
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
+/// The sum of the contributions of a block of ranks, whose first rank is `rank`. Its body is the dense block in
+/// float32. Another method than `Push`, so that a shard of an older version refuses it and does not take it for the
+/// contribution of one rank.
+struct PushSumRequest : PushRequest {
+  std::uint32_t level = 0;  ///< See `RankBlock`; not 0.
+
+  DISTRIB_DECL void encode(WireWriter& head) const;
+  /// Fails also if `level` is 0 or too high.
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
+};
+
 /// Sends the shard to this cut, which every shard has. The shard answers on the stream of Join, with `joined`.
 struct RestoreRequest {
   Step cut = 0;
@@ -241,6 +258,8 @@ struct Join : StreamingMethod<"distrib.ps.Join", JoinRequest, JoinItem> {};
 struct Pull : Method<"distrib.ps.Pull", PullRequest, PullReply> {};
 /// Sends one contribution.
 struct Push : Method<"distrib.ps.Push", PushRequest, PushReply> {};
+/// Sends the sum of the contributions of several ranks.
+struct PushSum : Method<"distrib.ps.PushSum", PushSumRequest, PushReply> {};
 /// Sends the shard to a cut. A worker sends it to all shards.
 struct Restore : Method<"distrib.ps.Restore", RestoreRequest, Empty> {};
 /// Asks a replica to get the state of the other replica of its shard.

@@ -156,6 +156,7 @@ class WorkerNode {
   bool replayable_;
   Step begun_ = 0;  // in a job that is not replayable: the newest contribution that was asked for; 0: none
   Rank rank_;
+  std::uint32_t level_;  // see `WorkerOptions`
   std::uint32_t process_;  // see `JoinRequest`
   std::string job_text_;
   std::string job_hash_;

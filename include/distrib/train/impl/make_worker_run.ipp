@@ -103,7 +103,8 @@ class WorkerRun final : public TrainingRun {
     check_certificate();
     if (ready_within && !chief_ && !wait_for_chief(*ready_within)) return;
     if (!wait_for_step()) return;
-    running_ = is_dealt_ ? make_ranks_job(job_, {index_, chief_}, addresses(), options(), cuts_, ranks_callbacks())
+    running_ = is_dealt_ ? make_ranks_job(job_, {index_, chief_, plan_.options().cluster.sum_ranks}, addresses(),
+                                          options(), cuts_, ranks_callbacks())
                          : make_cluster_job(job_, rank_, addresses(), options(), cuts_, callbacks());
     signals_.emplace(running_->context(), [this] { stop_job("asked to stop", {}); });
     if (ready_within) limit_start(*ready_within);

@@ -40,11 +40,14 @@ struct RanksJobCallbacks {
 struct ServingProcess {
   std::uint32_t index = 0;  ///< Among the workers of the cluster.
   bool is_chief = false;  ///< It serves rank 0 from the start, and gets the values at the end.
+  /// It groups its ranks into aligned blocks, and pushes the sum of each. False: each rank pushes its own contribution.
+  bool sums_ranks = true;
 };
 
 /// Makes one process of a synchronous job whose ranks are dealt (`RankDealer`), and connects it at the first `next()`.
-/// It has a `WorkerClient` for each rank that it serves, all on one thread; contributions are computed one after
-/// another on the owner's thread. The job has no tables. `options.worker.replay_budget_bytes` is for each rank.
+/// It has a `WorkerClient` for each block of ranks that it serves (`ServedRanks`), all on one thread; contributions are
+/// computed, and summed, one after another on the owner's thread. The job has no tables, and adds in a tree.
+/// `options.worker.replay_budget_bytes` is for each rank.
 ///
 /// Errors: throws as the constructor of `WorkerClient`.
 [[nodiscard]] DISTRIB_DECL auto make_ranks_job(const Job& job, ServingProcess process, std::vector<Address> servers,

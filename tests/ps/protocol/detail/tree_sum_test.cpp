@@ -11,6 +11,7 @@
 #include <vector>
 
 using distrib::Rank;
+using distrib::RankBlock;
 using distrib::detail::TreeSum;
 
 namespace {
@@ -27,6 +28,8 @@ auto tree_of(const std::vector<Rank>& order, std::size_t& most) -> std::string {
   CHECK(tree.waiting() == 1);
   return tree.total();
 }
+
+auto sum(const std::string& left, const std::string& right) -> std::string { return "(" + left + "+" + right + ")"; }
 
 auto in_order(Rank ranks) -> std::vector<Rank> {
   std::vector<Rank> order(ranks);
@@ -63,6 +66,63 @@ TEST_CASE("TreeSum: the order of arrival decides nothing but how much waits", "[
       std::ranges::shuffle(order, random);
       CHECK(tree_of(order, most) == expected);
       CHECK(most <= ranks / 2 + 1);
+    }
+  }
+}
+
+TEST_CASE("TreeSum: what is inside a node that is there is dropped, and a node takes the place of its parts", "[ps]") {
+  TreeSum<std::string> tree;
+  CHECK(tree.add(1, 7, "1", sum));
+  CHECK(tree.add({2, 1}, 7, "2+3", sum));
+  CHECK_FALSE(tree.add(3, 7, "another 3", sum));
+  CHECK_FALSE(tree.add({2, 1}, 7, "another 2+3", sum));
+  CHECK(tree.waiting() == 2);
+  CHECK(tree.add({0, 2}, 7, "0..3", sum));  // in place of 1 and 2+3
+  CHECK(tree.waiting() == 1);
+  CHECK_FALSE(tree.add(1, 7, "another 1", sum));
+  CHECK(tree.add(6, 7, "6", sum));
+  CHECK_FALSE(tree.complete());
+  CHECK(tree.add(5, 7, "5", sum));
+  CHECK(tree.add({4, 1}, 7, "4+5", sum));  // in place of 5
+  CHECK(tree.complete());
+  CHECK(tree.total() == "(0..3+(4+5+6))");
+  CHECK_FALSE(tree.add({0, 3}, 7, "all", sum));
+}
+
+TEST_CASE("TreeSum: the sum of all ranks takes the place of everything", "[ps]") {
+  TreeSum<std::string> tree;
+  CHECK(tree.add(0, 5, "0", sum));
+  CHECK(tree.add(4, 5, "4", sum));
+  CHECK_FALSE(tree.add(4, 5, "another 4", sum));
+  CHECK(tree.add({0, 3}, 5, "all", sum));
+  CHECK(tree.complete());
+  CHECK(tree.total() == "all");
+  CHECK(tree.waiting() == 1);
+}
+
+TEST_CASE("TreeSum: blocks and ranks in any mixture give one sum", "[ps]") {
+  std::mt19937 random{11};
+  for (Rank ranks = 1; ranks <= 24; ++ranks) {
+    CAPTURE(ranks);
+    std::vector<RankBlock> blocks;
+    for (std::uint32_t level = 0; level < 6; ++level)
+      for (Rank first = 0; first < ranks; first += Rank{1} << level)
+        if (distrib::is_block({first, level}, ranks)) blocks.emplace_back(first, level);
+    std::size_t most = 0;
+    const std::string expected = tree_of(in_order(ranks), most);
+    for (int turn = 0; turn < 20; ++turn) {
+      std::ranges::shuffle(blocks, random);
+      TreeSum<std::string> tree;
+      for (const RankBlock block : blocks) {
+        TreeSum<std::string> of_block;  // as a process sums it
+        for (Rank rank = block.first; rank < block.end(ranks); ++rank)
+          of_block.add(rank, ranks, std::to_string(rank), sum);
+        CHECK(of_block.waiting() == 1);
+        tree.add(block, ranks, of_block.total(), sum);
+        CHECK(tree.waiting() <= ranks / 2 + 1);
+      }
+      CHECK(tree.complete());
+      CHECK(tree.total() == expected);
     }
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/decl.hpp>
+#include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/detail/tree_sum.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
@@ -27,17 +28,17 @@ class StepContributions {
   /// contributions already.
   DISTRIB_DECL auto store(Rank rank, ReadContribution given, Rank most) -> bool;
 
-  /// Adds the contribution of `rank` to the sums of a tree of `ranks` ranks. Returns false, and drops it, if this rank
-  /// has one already. `sum(left, right)`: returns the sum of two contributions.
-  auto add(Rank rank, ReadContribution given, Rank ranks, auto sum) -> bool {
-    if (!has_place(rank, ranks)) return false;
-    sums_.add(rank, ranks, std::move(given), sum);
-    return true;
+  /// Adds the contribution of a rank, or the sum of a block, to the sums of a tree of `ranks` ranks. Returns false, and
+  /// drops it, if its ranks have been added already. `sum(left, right)`: returns the sum of two contributions.
+  auto add(RankBlock block, ReadContribution given, Rank ranks, auto sum) -> bool {
+    return sums_.add(block, ranks, std::move(given), sum);
   }
 
-  /// Returns how many ranks have a contribution.
+  /// Returns how many ranks have a contribution that was stored.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return places_.size(); }
-  /// Returns the sum of all contributions, which were added with `add`. They must be complete.
+  /// True if every rank has been added with `add`.
+  [[nodiscard]] auto is_summed() const noexcept -> bool { return sums_.complete(); }
+  /// Returns the sum of all contributions. Only if `is_summed`.
   [[nodiscard]] auto total() const -> const ReadContribution& { return sums_.total(); }
 
   /// Returns the contributions in rank order. They must be complete: `store` must not be called after it.
@@ -49,10 +50,6 @@ class StepContributions {
     Rank rank = 0;
     std::uint32_t at = 0;
   };
-
-  // Notes that `rank` has a contribution, the next one of `read_`. Returns false if it has one already, or there are
-  // `most` contributions already.
-  DISTRIB_DECL auto has_place(Rank rank, Rank most) -> bool;
 
   std::vector<Place> places_;  // ranks ascending
   TreeSum<ReadContribution> sums_;
@@ -72,7 +69,7 @@ struct NewestContribution {
   std::optional<Peer> giver = {};  ///< The peer that sent it. Empty: not known, because the shard read it from a cut.
 
   /// True if a peer other than `peer` sent it and is still connected (in `here`).
-  [[nodiscard]] auto is_from_another(Peer peer, const std::map<Peer, Rank>& here) const -> bool {
+  [[nodiscard]] auto is_from_another(Peer peer, const std::map<Peer, RankBlock>& here) const -> bool {
     return giver && *giver != peer && here.contains(*giver);
   }
 };

@@ -17,7 +17,10 @@ class ShardOf final : public AnyShard {
   template <class... Args>
   explicit ShardOf(Args&&... args) : core_{std::forward<Args>(args)...} {}
 
-  void join(Peer peer, Rank rank, ShardSink& out) override { core_.join(peer, rank, out); }
+  void join(Peer peer, RankBlock ranks, ShardSink& out) override {
+    if constexpr (Core::is_synchronous) core_.join(peer, ranks, out);
+    else core_.join(peer, ranks.first, out);
+  }
   void disconnect(Peer peer, ShardSink& out) override { core_.disconnect(peer, out); }
   void push(Peer peer, Contribution contribution, ShardSink& out) override {
     core_.push(peer, std::move(contribution), out);
@@ -52,6 +55,10 @@ class ShardOf final : public AnyShard {
     if constexpr (Core::is_synchronous) core_.state_came(cut, out);
   }
   [[nodiscard]] auto step() const -> Step override { return core_.step(); }
+  [[nodiscard]] auto takes_sums() const -> bool override {
+    if constexpr (Core::is_synchronous) return core_.takes_sums();
+    else return false;
+  }
   [[nodiscard]] auto progress(Rank rank) const -> Progress override {
     if constexpr (Core::is_synchronous) return core_.named_progress();
     else return core_.progress(rank);

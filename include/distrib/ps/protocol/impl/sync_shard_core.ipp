@@ -74,12 +74,27 @@ DISTRIB_DECL void SyncShardCore::find_own_cuts() {
 
 // Rule 2: keeps the checksums of contributions after the newest cut up to k, for at most as many steps back as the
 // window has. Returns false if a contribution of the same name arrived earlier with other bytes.
-DISTRIB_DECL auto SyncShardCore::remember(Step step, Rank rank, std::uint32_t checksum) -> bool {
+DISTRIB_DECL auto SyncShardCore::remember(Step step, RankBlock ranks, std::uint32_t checksum) -> bool {
   if (contributions_per_step_ < ranks_) return true;
-  if (k_ > window_) checksums_.erase(checksums_.begin(), checksums_.lower_bound({k_ - window_, 0}));
+  if (k_ > window_) checksums_.erase(checksums_.begin(), checksums_.lower_bound({k_ - window_, {}}));
   const Step cut = *std::prev(std::upper_bound(cuts_.begin(), cuts_.end(), k_));
   if (step <= cut || step > k_ + window_) return true;
-  return checksums_.insert({{step, rank}, checksum}).first->second == checksum;
+  return checksums_.insert({{step, ranks}, checksum}).first->second == checksum;
+}
+
+DISTRIB_DECL auto SyncShardCore::count_processes(RankBlock ranks, int change) -> bool {
+  bool others = false;
+  for (Rank rank = ranks.first; rank < ranks.end(ranks_); ++rank) {
+    processes_[rank] += static_cast<std::uint32_t>(change);
+    others = others || processes_[rank] != 0;
+  }
+  return others;
+}
+
+DISTRIB_DECL auto SyncShardCore::others_made_newest(Peer peer, RankBlock ranks) const -> bool {
+  for (Rank rank = ranks.first; rank < ranks.end(ranks_); ++rank)
+    if (!newest_[rank].is_from_another(peer, peers_)) return false;
+  return true;
 }
 
 }  // namespace v0

@@ -10,6 +10,7 @@ inline namespace v0 {
 
 DISTRIB_DECL SyncWorkerCore::SyncWorkerCore(const Job& job, Rank rank, WorkerOptions options)
     : rank_{rank},
+      level_{options.level},
       total_steps_{job.total_steps},
       replicas_{job.shards(), job.num_replicas()},
       buffer_{options.replay_budget_bytes, std::move(options.initial_values)},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/ps/job/error.hpp>
+#include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/server/peer_calls.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
@@ -18,7 +19,7 @@ namespace detail {
 /// One connection to a shard.
 template <class Connection>
 struct ShardPeer {
-  Rank rank = 0;
+  RankBlock ranks;  ///< See `JoinRequest`.
   bool entered = false;  ///< True if the peer has joined and the shard's core knows it.
   bool has_begun = false;  ///< See `JoinRequest`.
   std::uint32_t process = 0;  ///< See `JoinRequest`.
@@ -69,9 +70,11 @@ class ShardPeers {
   void describe(ShardStatus& status) const {
     for (const auto& [peer, state] : peers_) {
       status.parked += state.calls.parked();
-      if (!state.entered || state.rank >= status.of_ranks.size()) continue;
-      status.of_ranks[state.rank].here = true;
-      status.of_ranks[state.rank].process = state.process;
+      const auto listed = static_cast<Rank>(status.of_ranks.size());
+      for (Rank rank = state.ranks.first; state.entered && rank < state.ranks.end(listed); ++rank) {
+        status.of_ranks[rank].here = true;
+        status.of_ranks[rank].process = state.process;
+      }
     }
   }
 

@@ -10,11 +10,13 @@
 namespace distrib {
 inline namespace v0 {
 
-DISTRIB_DECL void ShardMeter::pushed(Rank rank, Step step, Step done, std::size_t bytes) {
+DISTRIB_DECL void ShardMeter::pushed(RankBlock ranks, Step step, Step done, std::size_t bytes) {
   ++pushes_;
   pushed_bytes_ += bytes;
   note(pushed_, arrived_);
-  if (rank < newest_.size() && step <= done + window_) newest_[rank] = std::max(newest_[rank], step);
+  if (step > done + window_) return;
+  for (Rank rank = ranks.first; rank < ranks.end(static_cast<Rank>(newest_.size())); ++rank)
+    newest_[rank] = std::max(newest_[rank], step);
 }
 
 DISTRIB_DECL auto ShardMeter::describe(const ShardIdentity& identity, const std::optional<Job>& job,

@@ -5,6 +5,7 @@
 
 #include <distrib/optimizer/reduce.hpp>
 #include <distrib/optimizer/updater.hpp>
+#include <distrib/ps/store/sum_blocks.hpp>
 
 namespace distrib {
 inline namespace v0 {
@@ -54,19 +55,6 @@ DISTRIB_DECL void DenseStore::apply_sum(std::uint64_t count, ByteView summed, st
   apply(count, std::span{&summed, 1}, number);
 }
 
-DISTRIB_DECL void DenseStore::sum(ByteView left, ByteView right, std::span<std::byte> to) const {
-  const auto floats = [](const auto* bytes, const Group& group) {
-    return std::span{reinterpret_cast<const float*>(bytes) + group.first, group.size};
-  };
-  for (const Group& group : groups_)
-    reduce_sum(floats(left.data(), group), floats(right.data(), group),
-               {reinterpret_cast<float*>(to.data()) + group.first, group.size});
-  for (const Counter& counter : counters_) {
-    std::copy_n(left.data() + counter.offset_bytes, counter.size_bytes, to.data() + counter.offset_bytes);
-    counter.add(right, to);
-  }
-}
-
 DISTRIB_DECL void DenseStore::apply(std::uint64_t count, std::span<const ByteView> contributions, std::size_t number) {
   const std::shared_ptr<AlignedBuffer> next = next_block();
   for (const Group& group : groups_) update(group, count, contributions, number, next->as<float>());
@@ -74,7 +62,9 @@ DISTRIB_DECL void DenseStore::apply(std::uint64_t count, std::span<const ByteVie
   for (const Counter& counter : counters_) {
     if (next != current_)
       std::copy_n(current_->data() + counter.offset_bytes, counter.size_bytes, next->data() + counter.offset_bytes);
-    for (const ByteView contribution : contributions) counter.add(contribution, next->bytes());
+    for (const ByteView contribution : contributions)
+      detail::add_counter(counter.dtype, contribution.subspan(counter.offset_bytes, counter.size_bytes),
+                          next->bytes().subspan(counter.offset_bytes));
   }
   current_ = next;
 }
@@ -87,15 +77,6 @@ DISTRIB_DECL auto DenseStore::cut(Step step, std::vector<Step> applied) const ->
     made.slots.push_back(std::move(kept));
   }
   return made;
-}
-
-DISTRIB_DECL void DenseStore::Counter::add(ByteView contribution, std::span<std::byte> to) const {
-  const std::byte* const from = contribution.data() + offset_bytes;
-  std::byte* const sums = to.data() + offset_bytes;
-  for (std::size_t at = 0; at < size_bytes; at += sizeof(std::uint64_t))
-    if (dtype == DType::int64)
-      store_le(sums + at, load_le<std::uint64_t>(sums + at) + load_le<std::uint64_t>(from + at));
-    else store_le(sums + at, (Double{load_le<double>(sums + at)} + Double{load_le<double>(from + at)}).value);
 }
 
 // Works in pieces, so that the mean is still in the cache when the updater reads it.

@@ -7,6 +7,7 @@
 #include <distrib/ps/rows/row_layout.hpp>
 #include <distrib/ps/store/check_numerics.hpp>
 #include <distrib/ps/store/row_quota.hpp>
+#include <distrib/ps/store/sum_blocks.hpp>
 
 #include <string>
 
@@ -32,6 +33,15 @@ DISTRIB_DECL auto ShardStore::read(SharedBuffer block) -> std::pair<ReadContribu
   return read;
 }
 
+DISTRIB_DECL auto ShardStore::read_sum(SharedBuffer block) -> std::pair<ReadContribution, Error> {
+  std::pair<ReadContribution, Error> read;
+  auto& [given, bad] = read;
+  if (block == nullptr || block->size() != layout_.block_bytes()) bad.code = ps_errc::wrong_size;
+  if (checks_numerics_ && !bad) bad = check_numerics(layout_, *block, given.tables);
+  given.block = std::move(block);
+  return read;
+}
+
 DISTRIB_DECL void ShardStore::apply(std::uint64_t count, std::span<const ReadContribution> contributions,
                                     std::error_code& ec) {
   ec.clear();
@@ -50,7 +60,7 @@ DISTRIB_DECL void ShardStore::apply(std::uint64_t count, std::span<const ReadCon
 
 DISTRIB_DECL auto ShardStore::sum(const ReadContribution& left, const ReadContribution& right) -> ReadContribution {
   const auto block = sums_.take(layout_.block_bytes());
-  dense_.sum(left.block->bytes(), right.block->bytes(), block->bytes());
+  sum_blocks(layout_, left.block->bytes(), right.block->bytes(), block->bytes());
   ReadContribution both;
   both.block = block;
   return both;

@@ -77,6 +77,7 @@ DISTRIB_DECL void JoinRequest::encode(WireWriter& head) const {
   if (!arithmetic.empty()) head.text(8, arithmetic);
   if (has_begun) head.varint(9, 1);
   if (process != 0) head.varint(13, process);
+  if (level != 0) head.varint(14, level);
   if (job_text.empty() || cuts.exports.directory.empty()) return;
   head.text(10, cuts.exports.directory);
   if (cuts.exports.every_steps != 0) head.varint(11, cuts.exports.every_steps);
@@ -99,8 +100,9 @@ DISTRIB_DECL auto JoinRequest::decode(ByteView head) -> bool {
       case wire_tag(11, WireType::varint): cuts.exports.every_steps = reader.uint64(); break;
       case wire_tag(12, WireType::varint): cuts.exports.every = std::chrono::milliseconds{reader.uint32()}; break;
       case wire_tag(13, WireType::varint): process = reader.uint32(); break;
+      case wire_tag(14, WireType::varint): level = reader.uint32(); break;
     }
-  return reader.ok() && is_arithmetic(arithmetic);
+  return reader.ok() && is_arithmetic(arithmetic) && level <= max_block_level;
 }
 
 namespace detail {
@@ -226,6 +228,19 @@ DISTRIB_DECL auto PushRequest::decode(ByteView head) -> bool {
       case wire_tag(6, WireType::varint): export_number = reader.uint64(); break;
     }
   return reader.ok();
+}
+
+DISTRIB_DECL void PushSumRequest::encode(WireWriter& head) const {
+  PushRequest::encode(head);
+  head.varint(7, level);
+}
+
+DISTRIB_DECL auto PushSumRequest::decode(ByteView head) -> bool {
+  if (!PushRequest::decode(head)) return false;
+  WireReader reader{head};
+  while (reader.next())
+    if (reader.tag() == wire_tag(7, WireType::varint)) level = reader.uint32();
+  return reader.ok() && level != 0 && level <= max_block_level;
 }
 
 DISTRIB_DECL auto RestoreRequest::decode(ByteView head) -> bool {

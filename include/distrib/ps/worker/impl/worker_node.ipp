@@ -37,7 +37,8 @@ class WorkerNode::Out final : public WorkerSink {
         m.pull_follows,      m.contribution.history};
     const Step step = request.step;
     request.export_number = node_.export_number(step, now_);
-    node_.send<Push>(m.shard, request, step, now_);
+    if (m.contribution.level == 0) return node_.send<Push>(m.shard, request, step, now_);
+    node_.send<PushSum>(m.shard, {std::move(request), m.contribution.level}, step, now_);
   }
   void operator()(SendRestore m) override { node_.send<Restore>(m.shard, {m.cut, m.lineage}, m.cut, now_); }
   void operator()(SendCatchUp m) override { node_.send<CatchUp>(m.shard, {m.done}, m.done, now_); }
@@ -93,6 +94,7 @@ DISTRIB_DECL WorkerNode::WorkerNode(const Job& job, Rank rank, const WorkerOptio
       synchronous_{job.consistency.is_synchronous()},
       replayable_{job.replayable},
       rank_{rank},
+      level_{options.level},
       process_{options.process},
       job_text_{to_text(job)},
       job_hash_{to_hex(sha256(as_bytes(job_text_)))},
@@ -143,7 +145,8 @@ DISTRIB_DECL void WorkerNode::happened(std::uint32_t shard, const ClientEvent& e
   const auto call = link.calls.extract(event.call);
   if (call.empty()) return;
   if (call.mapped().method == Pull::id) pulled(shard, call.mapped(), event, now);
-  if (call.mapped().method == Push::id) pushed(shard, call.mapped().step, event, now);
+  if (call.mapped().method == Push::id || call.mapped().method == PushSum::id)
+    pushed(shard, call.mapped().step, event, now);
   pump(shard, now);
 }
 
@@ -189,6 +192,7 @@ DISTRIB_DECL void WorkerNode::send_join(std::uint32_t shard, Instant now) {
   request.arithmetic = arithmetic_;
   request.has_begun = begun_ != 0;
   request.process = process_;
+  request.level = level_;
   if (link.text_sent) {
     request.job_text = job_text_;
     request.cuts = cuts_;
@@ -254,8 +258,11 @@ DISTRIB_DECL void WorkerNode::pushed(std::uint32_t shard, Step step, const Clien
 }
 
 DISTRIB_DECL void WorkerNode::call_failed(std::uint32_t shard, const ClientEvent& event, Instant now) {
-  const Error error = event.error;
+  Error error = event.error;
+  const auto failed = links_[shard].calls.find(event.call);
+  const bool is_sum = failed != links_[shard].calls.end() && failed->second.method == PushSum::id;
   end_call(shard, event.call, now);
+  if (is_sum && error.code == rpc_errc::unknown_method) error = {ps_errc::no_sums, "it is of an older version"};
   // Other failures of a call are repaired by joining again, but these would follow each time.
   const bool is_final = error.code == rpc_errc::unknown_method || error.code == rpc_errc::bad_message ||
                         error.code == rpc_errc::too_large;

@@ -8,8 +8,10 @@
 #include <distrib/net/descriptor_limit.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/ps/job/exit_code.hpp>
+#include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/protocol/block_sum.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/store/block_pool.hpp>
 #include <distrib/ps/wire/messages.hpp>
@@ -27,7 +29,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The implementation: as `ClusterJobShell`, with a client for each rank that is served, and one that asks which.
+/// The implementation: as `ClusterJobShell`, with a client for each block of ranks that is served, and one that asks which
+/// ranks to serve.
 class RanksJobShell final : public ClusterJob, private RankOwner {
  public:
   RanksJobShell(const Job& job, ServingProcess process, std::vector<Address> servers, WorkerClientOptions options,
@@ -38,8 +41,12 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
         options_{std::move(options)},
         cuts_{std::move(cuts)},
         callbacks_{std::move(callbacks)},
-        ranks_{process.is_chief} {
-    for (const ShardLayout& layout : shard_layouts(job)) blocks_.emplace_back(layout.wire_block_bytes());
+        ranks_{process.is_chief, process.sums_ranks ? job.ranks : 0},
+        sum_{job} {
+    for (const ShardLayout& layout : shard_layouts(job)) {
+      blocks_.emplace_back(layout.wire_block_bytes());
+      sums_.emplace_back(layout.block_bytes());
+    }
     constexpr std::uint64_t others = 128;  // files, and what else the process has open
     raise_descriptor_limit(std::uint64_t{job.ranks} * job.num_replicas() + others);
     options_.worker.process = process_.index + 1;
@@ -106,34 +113,35 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
   }
 
  private:
-  /// The worker of one rank.
+  /// The worker of some ranks.
   struct Worker final : WorkerOwner {
-    Worker(RanksJobShell& shell, Rank of, std::uint64_t its_number) : owner{shell}, rank{of}, number{its_number} {}
+    Worker(RanksJobShell& shell, RankBlock of, std::uint64_t its_number)
+        : owner{shell}, ranks{of}, number{its_number} {}
 
     void prepare(Prepare) override {}  // only in jobs with tables
     void compute(Compute work, Step) override { owner.compute(*this, std::move(work)); }
     void saved(Step step) override { owner.saved(step); }
-    void ended(WorkerEnd end) override { owner.ended(rank, number, std::move(end)); }
+    void ended(WorkerEnd end) override { owner.ended(ranks, number, std::move(end)); }
 
     RanksJobShell& owner;
-    Rank rank;
+    RankBlock ranks;
     std::uint64_t number;  // of all workers that this process has started
     std::shared_ptr<WorkerClient> client;
   };
   /// A contribution on its way to the owner's thread and back.
   struct Task {
-    Rank rank;
+    RankBlock ranks;
     std::uint64_t number;  // of the worker
     Compute work;
     std::vector<std::shared_ptr<AlignedBuffer>> gradients;
   };
   /// Performs the actions of `ServedRanks` when its event is over.
   struct Actions {
-    std::vector<StartRank> starts;
-    std::vector<StopRank> stops;
+    std::vector<StartRanks> starts;
+    std::vector<StopRanks> stops;
     std::optional<ProcessDone> done;
-    void operator()(StartRank action) { starts.push_back(action); }
-    void operator()(StopRank action) { stops.push_back(action); }
+    void operator()(StartRanks action) { starts.push_back(action); }
+    void operator()(StopRanks action) { stops.push_back(action); }
     void operator()(ProcessDone action) { done = action; }
   };
 
@@ -142,26 +150,28 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
   void on_ranks(auto&& happens) {
     Actions actions;
     happens(ranks_, actions);
-    for (const StopRank& stops : actions.stops)
-      if (const auto worker = workers_.find(stops.rank); worker != workers_.end()) worker->second->client->stop();
-    for (const StartRank& starts : actions.starts) start_worker(starts.rank);
+    for (const StopRanks& stops : actions.stops)
+      if (const auto worker = workers_.find(stops.ranks); worker != workers_.end()) worker->second->client->stop();
+    for (const StartRanks& starts : actions.starts) start_worker(starts.ranks);
     if (actions.done) process_done(actions.done->code);
   }
 
-  void start_worker(Rank rank) {
-    std::unique_ptr<Worker>& worker = workers_[rank];
-    worker = std::make_unique<Worker>(*this, rank, ++newest_worker_);
+  void start_worker(RankBlock ranks) {
+    std::unique_ptr<Worker>& worker = workers_[ranks];
+    worker = std::make_unique<Worker>(*this, ranks, ++newest_worker_);
     WorkerClientOptions options = options_;
-    options.worker.wants_result = process_.is_chief && rank == 0;
-    options.observer = [this, rank](const Event& event) { tell(rank, event); };
-    worker->client =
-        std::make_shared<WorkerClient>(io_.executor(0), job_, rank, servers_, std::move(options), cuts_, *worker);
+    options.worker.level = ranks.level;
+    options.worker.replay_budget_bytes *= ranks.end(job_.ranks) - ranks.first;
+    options.worker.wants_result = process_.is_chief && ranks.first == 0;
+    options.observer = [this, ranks](const Event& event) { tell(ranks, event); };
+    worker->client = std::make_shared<WorkerClient>(io_.executor(0), job_, ranks.first, servers_, std::move(options),
+                                                    cuts_, *worker);
     worker->client->start();
   }
 
   // Each worker has a connection to each shard: what happens to it is told once.
-  void tell(Rank rank, const Event& event) {
-    const bool is_first = !workers_.empty() && workers_.begin()->first == rank;
+  void tell(RankBlock ranks, const Event& event) {
+    const bool is_first = !workers_.empty() && workers_.begin()->first == ranks;
     if (is_first || event.kind == Event::Kind::not_repeatable)
       asio::post(context_, [this, event] { callbacks_.told(event); });
   }
@@ -185,14 +195,14 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
   }
 
   void compute(const Worker& worker, Compute work) {
-    auto task = std::make_shared<Task>(Task{worker.rank, worker.number, std::move(work), {}});
-    for (BlockPool& pool : blocks_) task->gradients.push_back(pool.take());
+    auto task = std::make_shared<Task>(Task{worker.ranks, worker.number, std::move(work), {}});
+    for (BlockPool& pool : worker.ranks.level == 0 ? blocks_ : sums_) task->gradients.push_back(pool.take());
     asio::post(context_, [this, task = std::move(task)]() mutable { want(std::move(task)); });
   }
   void computed(Task& task) {
     std::vector<SharedBuffer> blocks{task.gradients.begin(), task.gradients.end()};
     task.gradients.clear();
-    const auto worker = workers_.find(task.rank);
+    const auto worker = workers_.find(task.ranks);
     if (worker != workers_.end() && worker->second->number == task.number)
       worker->second->client->computed(task.work.ticket, std::move(blocks));
   }
@@ -203,8 +213,8 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
     });
   }
 
-  void ended(Rank rank, std::uint64_t number, WorkerEnd end) {
-    const auto worker = workers_.find(rank);
+  void ended(RankBlock ranks, std::uint64_t number, WorkerEnd end) {
+    const auto worker = workers_.find(ranks);
     if (worker == workers_.end() || worker->second->number != number) return;
     // The client is calling: destroyed later.
     asio::post(io_.executor(0), [gone = std::shared_ptr<Worker>{std::move(worker->second)}] {});
@@ -212,7 +222,7 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
     asio::post(context_, [this, number] { drop_wanted([number](const Task& task) { return task.number == number; }); });
     if (end.why) fail_because(end.why);
     if (!end.result.empty()) result_ = std::move(end.result);
-    on_ranks([&](ServedRanks& ranks, auto& out) { ranks.ended(rank, end.code, out); });
+    on_ranks([&](ServedRanks& served, auto& out) { served.ended(ranks, end.code, out); });
   }
 
   void fail_because(const Error& why) {
@@ -253,19 +263,26 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
 
   void contribute(std::shared_ptr<Task> task) {
     const Step step = task->work.step;
-    const Rank rank = task->rank;
+    const RankBlock ranks = task->ranks;
     const std::vector<SharedBuffer> values = task->work.values;
-    const float loss = callbacks_.contribute(rank, step, values, task->gradients);
+    float loss = 0;  // of the first of these ranks
+    const auto make = [&](Rank rank, std::span<const std::shared_ptr<AlignedBuffer>> gradients) {
+      const float its_loss = callbacks_.contribute(rank, step, values, gradients);
+      if (rank == ranks.first) loss = its_loss;
+    };
+    if (ranks.level == 0) make(ranks.first, task->gradients);
+    else sum_(ranks, make, task->gradients);
     task->work.values.clear();
     asio::post(io_.executor(0), [this, task = std::move(task)] { computed(*task); });
     // The rest runs while the contribution and the next values are on their way.
     if (step - 1 > reported_) callbacks_.step_done(reported_ = step - 1, loss_, values);
-    if (step > loss_step_ || (step == loss_step_ && rank < loss_rank_)) {
+    if (step > loss_step_ || (step == loss_step_ && ranks.first < loss_rank_)) {
       loss_ = loss;
       loss_step_ = step;
-      loss_rank_ = rank;
+      loss_rank_ = ranks.first;
     }
-    if (wanted_.empty()) callbacks_.prepare(rank, step + 1);
+    for (Rank rank = ranks.first; rank < ranks.end(job_.ranks) && wanted_.empty(); ++rank)
+      callbacks_.prepare(rank, step + 1);
   }
 
   const Job job_;
@@ -279,14 +296,16 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
 
   // Used on the I/O thread.
   std::vector<BlockPool> blocks_;  // for gradients, one per shard
+  std::vector<BlockPool> sums_;  // for sums, one per shard
   ServedRanks ranks_;
-  std::map<Rank, std::unique_ptr<Worker>> workers_;
+  std::map<RankBlock, std::unique_ptr<Worker>> workers_;
   std::shared_ptr<RankClient> asks_;
   std::uint64_t newest_worker_ = 0;
   std::vector<SharedBuffer> result_;
   Error why_;
 
   // Used on the owner's thread.
+  BlockSum sum_;
   std::deque<std::shared_ptr<Task>> wanted_;  // the contributions that are to be made
   std::optional<WorkerEnd> end_;
   bool begun_ = false;

@@ -10,15 +10,10 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-DISTRIB_DECL auto StepContributions::has_place(Rank rank, Rank most) -> bool {
+DISTRIB_DECL auto StepContributions::store(Rank rank, ReadContribution given, Rank most) -> bool {
   const auto at = std::ranges::lower_bound(places_, rank, {}, &Place::rank);
   if (places_.size() == most || (at != places_.end() && at->rank == rank)) return false;
   places_.insert(at, {rank, static_cast<std::uint32_t>(read_.size())});
-  return true;
-}
-
-DISTRIB_DECL auto StepContributions::store(Rank rank, ReadContribution given, Rank most) -> bool {
-  if (!has_place(rank, most)) return false;
   read_.push_back(std::move(given));
   return true;
 }
