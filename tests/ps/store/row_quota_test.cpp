@@ -357,7 +357,7 @@ TEST_CASE("max_rows: does what a map does, in random updates with all options", 
   QuotaTables tables{info, shards};
   std::size_t went = 0;
   std::optional<QuotaState> copied;  // the state when the copy now being made was begun
-  const std::uint64_t updates = DISTRIB_TEST_EMULATED ? 97 : 200;
+  const std::uint64_t updates = 200;
   for (std::uint64_t count = 1; count <= updates; ++count) {
     const std::size_t newest = 30 + count % 300 * universe.size() / 330;  // keys come and go
     QuotaKeys keys;
