@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures a shard of 512 MiB that is saved under load, and compares it with the same cut in one piece and with updates
 without a cut. Then measures how long pushes to such a parameter server, in another process, take before, while and
-after it saves. Prints lines of results.jsonl. usage: cuts.py BUILD_DIRECTORY"""
+after it saves; and how many bytes cuts of the click example's tables have if they may be links. Prints lines of results.jsonl. usage: cuts.py BUILD_DIRECTORY"""
 import json
 import subprocess
 import sys
@@ -32,6 +32,9 @@ def main():
     for when, what in ("during", "while it saves"), ("after", "after"):
         for part in "p50", "p99", "longest":
             print(result(f"push to a ps {what}, {part}", told[when][part], told["before"][part], "before", "ms", None))
+    told = measure("links")
+    for when, what, target in ("new", "tables that grow from nothing", None), ("on", "tables that have grown", 0.25):
+        print(result(f"30 cuts, {what}", told[when]["mib"], told[when]["whole_mib"], "whole cuts", "MiB", target))
 
 
 main()

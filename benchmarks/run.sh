@@ -4,7 +4,7 @@
 # Installs missing packages, builds the benchmarks and runs them. Without a NAME it runs all but the last three.
 # --compiled: the programs link to distrib::compiled, in build/benchmarks_compiled, instead of being header-only. NAMEs:
 #   cuts       the work of a shard's thread while 512 MiB are saved under load, compared with a cut in one piece; and
-#              how long pushes to such a parameter server take meanwhile
+#              how long pushes to such a parameter server take meanwhile; bytes of cuts that have only what changed
 #   evaluator  the time of a chief with 10 evaluations by itself and by a task `evaluator`, compared with none
 #   fan        a contribution at a parameter server and at a worker, by the number of workers and of servers; memory of
 #              a worker; a simulated cluster of 64 parameter servers and 1024 workers
@@ -67,7 +67,7 @@ ensure_packages build example benchmarks
 targets=() components=
 for name in "${names[@]}"; do
   case $name in
-    cuts) targets+=(benchmark_ps_cuts_benchmark benchmark_ps_saves_benchmark) ;;
+    cuts) targets+=(benchmark_ps_cuts_benchmark benchmark_ps_saves_benchmark benchmark_ps_links_benchmark) ;;
     evaluator) targets+=(benchmark_main_job_evaluated distrib_command fashion_mnist_convert) ;;
     fan) targets+=(benchmark_ps_fan_benchmark benchmark_ps_simulate_benchmark) ;;
     files) targets+=(benchmark_files_tensors_benchmark) ;;

@@ -40,16 +40,19 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
           .with_updater(distrib::Adagrad{.learning_rate = s.deep_rate, .initial_accumulator_value = 1e-4F})
           .with_updater("wide/", distrib::Ftrl{.learning_rate = s.wide_rate, .initial_accumulator_value = 1e-3F})
           .with_hooks(distrib::StopAtStep{s.steps},
-                      distrib::SaveCheckpoint{.directory = s.checkpoints, .every_steps = s.save_every}, exports,
-                      distrib::WriteSummaries{s.out + "/events"},
+                      distrib::SaveCheckpoint{
+                          .directory = s.checkpoints, .every_steps = s.save_every, .incremental = s.incremental},
+                      exports, distrib::WriteSummaries{s.out + "/events"},
                       distrib::Evaluate{read("test-*").batch(500), s.evaluate_every}, distrib::ShowProgress{})
           .with_object_stores(object_stores())
           .with_seed(s.seed)
           .with_local_mode({.workers = s.workers, .shards = s.shards})
           .with_replicas(s.replicas)
           .with_object_stores(object_stores())
-          .with_cluster_mode(
-              {.start_within = std::chrono::seconds{s.start_within}, .secret = secret, .tls = tls_of_job()})
+          .with_cluster_mode({.start_within = std::chrono::seconds{s.start_within},
+                              .replay_budget_bytes = s.replay_kib << 10,
+                              .secret = secret,
+                              .tls = tls_of_job()})
           .build(pool, flags);
   const int code = trainer.run();
   if ((flags.local() || flags.is_chief()) && trainer.result().steps != 0) {

@@ -64,6 +64,10 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--save_every", s.save_every, "Steps between checkpoints; 0: only at the end")
       ->check(count)
       ->capture_default_str();
+  app.add_flag("--incremental", s.incremental, "In a cluster save only what has changed between two checkpoints");
+  app.add_option("--replay_kib", s.replay_kib, "KiB of its contributions that a worker keeps: less makes cuts frequent")
+      ->check(count)
+      ->capture_default_str();
   app.add_option("--export", s.exported, "Directory or URL of an export log that click_serve follows; empty: none");
   app.add_option("--export_every", s.export_every, "Steps between positions of that log")
       ->check(count)

@@ -29,6 +29,10 @@ struct SaveCheckpoint {
   std::size_t max_to_keep = 5;  ///< Older checkpoints are removed. 0: all are kept.
   /// Of the older checkpoints, one per this number of hours is kept for ever: see `Retention`. 0: none.
   double keep_checkpoint_every_n_hours = 0;
+  /// In a cluster: what a parameter server saves between two checkpoints has only the rows of tables that have changed.
+  /// Checkpoints are whole. Values of the job do not depend on it. Synchronous jobs whose steps can be repeated, with a
+  /// path as directory; other jobs save as without it.
+  bool incremental = false;
 
   /// Returns which checkpoints are kept.
   [[nodiscard]] auto retention() const noexcept -> Retention { return {max_to_keep, keep_checkpoint_every_n_hours}; }

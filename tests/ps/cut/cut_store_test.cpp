@@ -5,6 +5,8 @@
 #include <distrib/sim/disk.hpp>
 
 #include "ps/cuts.hpp"
+#include "ps/exported_store.hpp"
+#include "ps/linked_cuts.hpp"
 #include "ps/story.hpp"
 #include "support/catch.hpp"
 #include "support/sanitizers.hpp"
@@ -15,6 +17,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -1056,5 +1059,326 @@ TEST_CASE("CutStore: a loss of power destroys no checkpoint that was saved", "[p
     CHECK(one.list_after_power_loss() == Steps{4, 6, 8});
     one.store().drop(6);
     CHECK(one.list_after_power_loss() == Steps{4, 8});
+  }
+}
+
+namespace {
+
+/// The store of a shard whose cuts may be links, and the shard. Checkpoints are the multiples of 20, cuts those of 5.
+struct LinkedCluster {
+  static constexpr Step every = 5;
+
+  explicit LinkedCluster(std::uint32_t shards = 1)
+      : job{linked_cuts::job(shards)}, settings{folder.path().string(), 20, {.max_to_keep = 2}} {
+    const support::TempDirectory other;
+    for (std::uint32_t shard = 0; shard < shards; ++shard) {
+      Store plain{{other.path().string(), 0, {}}, job, shard, exported_store::updaters(), {&left, 1e9}};
+      for (auto& [step, cut] : whole.emplace_back(linked_cuts::whole_cuts(job, shard, every, 100))) {
+        plain.save(cut);
+        cut = plain.read(step);  // gaps between slots are zeros then
+      }
+    }
+  }
+
+  auto store(std::uint32_t shard = 0) const -> Store {
+    return {settings, job, shard, exported_store::updaters(), {&left, 1e9}};
+  }
+  auto list(std::uint32_t shard, std::vector<Error>& refused) const -> Steps {
+    return steps_of(store(shard).list(refused));
+  }
+  // Returns what can be read, after checking that it is right.
+  auto good(std::uint32_t shard = 0) const -> Steps {
+    std::vector<Error> refused;
+    const Steps steps = list(shard, refused);
+    for (const Step step : steps) CHECK(cuts::same(store(shard).read(step), whole[shard].at(step)));
+    return steps;
+  }
+  auto links() const -> std::set<std::string> {
+    std::set<std::string> names;
+    for (const auto& file : std::filesystem::directory_iterator{folder.path()})
+      if (const auto name = file.path().filename().string(); name.find("link") != name.npos) names.insert(name);
+    return names;
+  }
+
+  support::TempDirectory folder;
+  Job job;
+  CutSettings settings;
+  std::vector<std::map<Step, Cut>> whole;  // of each shard
+  mutable std::size_t left = static_cast<std::size_t>(-1);
+};
+
+/// A process of a shard: it goes on from its newest cut, and saves.
+struct LinkingShard {
+  LinkingShard(const LinkedCluster& cluster, std::uint32_t number)
+      : files{cluster.store(number)}, shard{cluster.job, number % cluster.job.shards()} {
+    std::vector<Error> refused;
+    steps = steps_of(files.list(refused));
+    if (!steps.empty()) shard.load(files.read(steps.back()));
+    shard.make_links([kept = cluster.settings](Step step) { return kept.is_users(step, 100'000); }, shard.step());
+  }
+
+  // Trains and saves up to a step; `saved` is called after each cut.
+  void run(Step until, const std::function<void(Step)>& saved = [](Step) {}) {
+    while (shard.step() < until) {
+      shard.train(shard.step() + LinkedCluster::every);
+      const Cut cut = shard.cut();
+      if (cut.base) ++links;
+      files.save(cut);
+      shard.store().cut_is_durable(cut.step);
+      saved(cut.step);
+    }
+  }
+
+  Store files;
+  linked_cuts::Shard shard;
+  Steps steps;  // what it found
+  std::size_t links = 0;
+};
+
+}  // namespace
+
+TEST_CASE("CutStore: links are small, and give back the whole cut", "[ps][cut_store]") {
+  const std::uint32_t shards = GENERATE(1U, 2U);
+  const LinkedCluster cluster{shards};
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    LinkingShard process{cluster, shard};
+    process.run(35);
+    CHECK(process.links >= 4);
+    CHECK(cluster.good(shard) == Steps{5, 10, 15, 20, 25, 30, 35});
+  }
+  const auto bytes = [&](const std::string& file) { return std::filesystem::file_size(cluster.folder / file); };
+  const std::string tail = ".data-00000-of-0000" + std::to_string(shards);
+  CHECK(bytes("link-on-20-25" + tail) < bytes("model.ckpt-20" + tail) / 2);
+}
+
+TEST_CASE("CutStore: killed after any file action, a shard with links goes on with the same bits", "[ps][cut_store]") {
+  const LinkedCluster model;
+  bool killed = true;
+  for (std::size_t actions = 0; killed; actions += killed_points_apart) {
+    CAPTURE(actions);
+    LinkedCluster cluster{0};
+    cluster.job = model.job;
+    cluster.whole = model.whole;
+    std::set<Step> told;
+    const auto save_until = [&](LinkingShard& process) {
+      process.run(60, [&](Step step) {
+        told.insert(step);
+        if (step <= 10) return;
+        if (step - 10 != 40) told.erase(step - 10);  // the protocol keeps two, and the user two
+        if (step == 60) told.erase(20);
+        process.files.drop(step - 10);
+      });
+    };
+    cluster.left = actions;
+    killed = false;
+    try {
+      LinkingShard process{cluster, 0};
+      save_until(process);
+    } catch (const Killed&) {
+      killed = true;
+      told.erase(20);  // it may have gone already
+    }
+    cluster.left = actions % 9;  // it may be killed at its start, too
+    try {
+      const LinkingShard process{cluster, 0};
+    } catch (const Killed&) {
+    }
+    cluster.left = static_cast<std::size_t>(-1);
+    const Steps good = cluster.good();
+    for (const Step step : told) CHECK(std::ranges::binary_search(good, step));
+    LinkingShard process{cluster, 0};
+    REQUIRE(process.steps == good);
+    for (std::size_t i = 0; i + 2 < good.size(); ++i) process.files.drop(good[i]);
+    save_until(process);
+    process.files.drop(55);
+    CHECK(cluster.good() == Steps{40, 60});
+    CHECK(cluster.links().empty());
+  }
+}
+
+TEST_CASE("CutStore: after damage of a link a shard continues from the cut before", "[ps][cut_store]") {
+  const std::string file = GENERATE("link-on-20-30.data-00000-of-00001", "link-on-20-30.part-00000-of-00001");
+  LinkedCluster cluster;
+  LinkingShard{cluster, 0}.run(40 - LinkedCluster::every);
+  const std::string path = (cluster.folder / file).string();
+  std::ifstream in{path, std::ios::binary};
+  const std::string bytes{std::istreambuf_iterator<char>{in}, {}};
+  std::size_t noticed = 0;
+  std::size_t flipped = 0;
+  for (std::size_t at = 0; at < bytes.size(); at += 1 + bytes.size() / (DISTRIB_TEST_ADDRESS_SANITIZER ? 10 : 60)) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(static_cast<unsigned char>(damaged[at]) ^ (1U << (at % 8)));
+    std::ofstream{path, std::ios::binary} << damaged;
+    ++flipped;
+    const Steps good = cluster.good();  // what is listed has the right values
+    if (good == Steps{5, 10, 15, 20, 25}) ++noticed;
+    else CHECK(good == Steps{5, 10, 15, 20, 25, 30, 35});  // a bit between two tensors, which nothing reads
+  }
+  CHECK(noticed > flipped * 9 / 10);
+  std::vector<Error> refused;
+  std::ofstream{path, std::ios::binary} << bytes.substr(0, bytes.size() / 2);
+  CHECK(cluster.list(0, refused) == Steps{5, 10, 15, 20, 25});
+  REQUIRE(refused.size() == 2);
+  CHECK_THAT(refused[0].where, ContainsSubstring("link-on-20-30"));
+  CHECK_THAT(refused[1].where, ContainsSubstring("link-on-20-35: the cut of step 30 that it stands on"));
+  CHECK_THROWS_WITH(cluster.store().read(35), ContainsSubstring("link-on-20-30"));
+  CHECK(refused[1].code == distrib::failure::corrupt);
+  LinkingShard process{cluster, 0};
+  CHECK(process.steps.back() == 25);
+  process.run(45);
+  CHECK(process.links == 2);  // 30 is the first of its process, and 40 is the user's
+  CHECK(cluster.good() == Steps{5, 10, 15, 20, 25, 30, 35, 40, 45});
+}
+
+TEST_CASE("CutStore: without the whole cut under it no link can be used", "[ps][cut_store]") {
+  const LinkedCluster cluster;
+  LinkingShard{cluster, 0}.run(35);
+  cuts::damage((cluster.folder / "model.ckpt-20.data-00000-of-00001").string());
+  std::vector<Error> refused;
+  CHECK(cluster.list(0, refused) == Steps{5, 10, 15});
+  CHECK(refused.size() == 4);
+  std::filesystem::remove(cluster.folder / "model.ckpt-5.index");  // which a start has made
+  std::filesystem::remove(cluster.folder / "model.ckpt-5.part-00000-of-00001");
+  CHECK(cluster.list(0, refused).empty());
+  CHECK_THROWS_WITH(cluster.store().read(10), ContainsSubstring("the cut of step 5 that it stands on"));
+}
+
+TEST_CASE("CutStore: what a link stands on is removed after the link", "[ps][cut_store]") {
+  const LinkedCluster cluster;
+  LinkingShard process{cluster, 0};
+  process.run(15);
+  process.files.drop(5);
+  process.files.drop(10);
+  CHECK(cluster.good() == Steps{5, 10, 15});  // 15 stands on both
+  process.run(25);
+  process.files.drop(15);
+  CHECK(cluster.good() == Steps{20, 25});
+}
+
+TEST_CASE("CutStore: a checkpoint stays while a link of any shard stands on it", "[ps][cut_store]") {
+  const LinkedCluster cluster{2};
+  LinkingShard one{cluster, 0};
+  LinkingShard two{cluster, 1};
+  const auto run = [&](Step until, bool drops) {
+    while (one.shard.step() < until) {
+      const Step next = one.shard.step() + LinkedCluster::every;
+      one.run(next);
+      two.run(next);
+      for (const Step step : {next - 5, next - 10})
+        if (one.files.drop(step); drops) two.files.drop(step);
+    }
+  };
+  run(25, true);
+  run(80, false);
+  CHECK(cluster.good(0) == Steps{20, 40, 60, 80});  // two are wanted, and shard 1 has links on 20, and on 40
+  for (const Step step : {25U, 30U, 35U, 45U, 50U, 55U, 65U, 70U, 75U}) two.files.drop(step);
+  run(100, true);
+  CHECK(cluster.good(0) == Steps{80, 100});
+  CHECK(cluster.links().empty());
+}
+
+TEST_CASE("CutStore: a link of one history does not stand on a cut of another", "[ps][cut_store]") {
+  const LinkedCluster cluster;
+  const auto history = [](unsigned char settings) {
+    distrib::Sha256Digest digest{};
+    digest[0] = std::byte{settings};
+    return distrib::Lineage{}.continued(0, digest);
+  };
+  linked_cuts::Shard shard{cluster.job, 0};
+  shard.make_links([](Step) { return false; });
+  Store files = cluster.store();
+  for (const Step step : {5U, 10U, 15U}) {
+    shard.train(step);
+    Cut cut = shard.cut();
+    cut.lineage = history(1);
+    files.save(cut);
+    shard.store().cut_is_durable(step);
+  }
+  CHECK(cluster.good() == Steps{5, 10, 15});
+  Cut other = cluster.whole[0].at(10);  // other settings have made step 10 again
+  other.lineage = history(2);
+  files.save(other);
+  std::vector<Error> refused;
+  CHECK(cluster.list(0, refused) == Steps{5, 10});
+  CHECK(refused.size() == 1);
+  CHECK_THROWS_WITH(files.read(15), ContainsSubstring("the cut of step 10 that it stands on"));
+}
+
+TEST_CASE("CutStore: a whole cut takes the place of a link, and other links stand on it", "[ps][cut_store]") {
+  const LinkedCluster cluster;
+  LinkingShard{cluster, 0}.run(35);
+  cluster.store().save(cluster.whole[0].at(30));
+  CHECK(cluster.links().count("link-on-20-30.part-00000-of-00001") == 0);
+  CHECK(cluster.good() == Steps{5, 10, 15, 20, 25, 30, 35});
+  cluster.store().drop(30);  // 35 stands on it
+  CHECK(cluster.good() == Steps{5, 10, 15, 20, 25, 30, 35});
+}
+
+TEST_CASE("CutStore: in memory a link is kept as a whole cut", "[ps][cut_store]") {
+  LinkedCluster cluster;
+  cluster.settings.directory.clear();
+  LinkingShard process{cluster, 0};
+  process.run(15);
+  CHECK(process.links == 2);
+  for (const Step step : {5U, 10U, 15U}) {
+    const Cut cut = process.files.read(step);
+    CHECK_FALSE(cut.base);
+    for (std::size_t table = 0; table < cut.tables.size(); ++table)
+      CHECK(cuts::same(cut.tables[table], cluster.whole[0].at(step).tables[table]));
+  }
+}
+
+TEST_CASE("CutStore: a second replica has links of its own", "[ps][cut_store]") {
+  LinkedCluster cluster;
+  cluster.job.replicas = 2;
+  cluster.whole.push_back(cluster.whole[0]);
+  LinkingShard{cluster, 0}.run(15);
+  LinkingShard second{cluster, 1};
+  CHECK(second.steps.empty());
+  second.run(10);
+  CHECK(second.links == 1);
+  CHECK(cluster.good(0) == Steps{5, 10, 15});
+  CHECK(cluster.good(1) == Steps{5, 10});
+  CHECK(cluster.links().count("replica-1.link-on-5-10.part-00000-of-00001") == 1);
+}
+
+TEST_CASE("CutStore: a finished job leaves no links", "[ps][cut_store]") {
+  LinkedCluster cluster;
+  cluster.job.total_steps = 40;
+  LinkingShard process{cluster, 0};
+  process.run(40);
+  CHECK_FALSE(cluster.links().empty());
+  process.files.finish();
+  CHECK(cluster.links().empty());
+  CHECK(cluster.good() == Steps{20, 40});
+}
+
+TEST_CASE("CutStore: a loss of power destroys no link that was saved", "[ps][cut_store]") {
+  const LinkedCluster model;
+  const support::TempDirectory folder;
+  for (std::uint64_t seed = 0; seed < (DISTRIB_TEST_ADDRESS_SANITIZER ? 4 : 20); ++seed) {
+    CAPTURE(seed);
+    distrib::sim::Dice dice{seed};
+    distrib::sim::Scheduler scheduler;
+    distrib::sim::Disk disk{(folder / "disk").string(), scheduler, dice};
+    const auto store = [&] {
+      return CutStore<distrib::sim::Disk::Files>{CutSettings{disk.directory(), 20, {}}, model.job, 0,
+                                                 exported_store::updaters(), disk.files()};
+    };
+    linked_cuts::Shard shard{model.job, 0};
+    shard.make_links([](Step step) { return step % 20 == 0; });
+    auto files = store();
+    for (Step step = 5; step <= 35; step += 5) {
+      shard.train(step);
+      files.save(shard.cut());
+      shard.store().cut_is_durable(step);
+      if (step > 10) files.drop(step - 10);
+    }
+    disk.lose_power();
+    std::vector<Error> refused;
+    auto again = store();
+    CHECK(steps_of(again.list(refused)) == Steps{20, 25, 30, 35});
+    CHECK(refused.empty());
+    for (const Step step : {30U, 35U}) CHECK(cuts::same(again.read(step), model.whole[0].at(step)));
   }
 }

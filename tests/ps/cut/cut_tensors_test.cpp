@@ -8,15 +8,21 @@
 #include <distrib/optimizer/sgd.hpp>
 
 #include "ps/cuts.hpp"
+#include "ps/linked_cuts.hpp"
 #include "support/catch.hpp"
+#include "support/sanitizers.hpp"
 #include "support/temp_directory.hpp"
 #include "support/whole_variables.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <random>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 using distrib::BundlePart;
@@ -346,4 +352,74 @@ TEST_CASE("CutTensors: counters have their own element types and no slots, on an
   tensors_of(as_floats)[0].check_job(reader, error);
   CHECK(error.code == distrib::ps_errc::job_mismatch);
   CHECK_THAT(error.where, ContainsSubstring("'variable seen int64[7] zeros'"));
+}
+
+namespace {
+
+// The cuts of a shard that makes links: each as it was made, and what it is with all that it stands on.
+struct LinkedShardCuts {
+  explicit LinkedShardCuts(const CutTensors& of_shard) : tensors{of_shard} {}
+
+  // Returns the whole cut: from its base, and, which must be the same, from the whole cut under its chain.
+  auto add(Cut made) -> const Cut& {
+    const distrib::Step step = made.step;
+    std::vector<Cut> chain;
+    const Cut* at = &made;
+    for (; at->base; at = &as_made.at(*at->base)) chain.insert(chain.begin(), *at);
+    if (!chain.empty()) ++links;
+    longest = std::max(longest, chain.size());
+    Cut from_root = tensors.with_links(*at, chain);
+    if (made.base) CHECK(cuts::same(from_root, tensors.with_links(whole.at(*made.base), {&made, 1})));
+    as_made[step] = std::move(made);
+    return whole[step] = std::move(from_root);
+  }
+
+  const CutTensors& tensors;
+  std::map<distrib::Step, Cut> as_made;
+  std::map<distrib::Step, Cut> whole;
+  std::size_t links = 0;
+  std::size_t longest = 0;
+};
+
+}  // namespace
+
+TEST_CASE("CutTensors: a link on what it stands on is the whole cut, whatever happens while it is copied", "[ps]") {
+  const std::uint32_t shards = GENERATE(1U, 2U);
+  const std::uint32_t seed = GENERATE(1U, 2U, 3U);
+  const std::uint64_t updates = DISTRIB_TEST_ADDRESS_SANITIZER ? 200 : 700;
+  const distrib::Job job = linked_cuts::job(shards);
+  const CutTensors tensors{job, shards - 1, exported_store::updaters()};
+  linked_cuts::Shard linked{job, shards - 1};
+  linked_cuts::Shard plain{job, shards - 1};
+  linked.make_links([](distrib::Step) { return false; });
+  LinkedShardCuts all{tensors};
+  std::mt19937_64 random{seed};
+  std::vector<distrib::Step> pending;
+  while (linked.step() < updates) {
+    linked.train(linked.step() + 1);
+    plain.train(linked.step());
+    if (random() % 2 == 0 && !pending.empty()) {  // one becomes durable; those before it were given up, or are older
+      const std::size_t at = random() % pending.size();
+      linked.store().cut_is_durable(pending[at]);
+      pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(at + random() % 2));
+    }
+    if (random() % 6 != 0) continue;
+    const distrib::Step step = linked.step();
+    linked.store().begin_cut(step, {}, random() % 10 == 0);
+    const Cut expected = plain.cut();
+    while (!linked.store().copy_cut(random() % 600))
+      if (random() % 3 == 0) linked.train(linked.step() + 1);
+    CHECK(cuts::same(all.add(linked.store().take_cut().finish()), expected));
+    plain.train(linked.step());
+    pending.push_back(step);
+    if (random() % 30 != 0) continue;  // goes to a cut, as after a Restore
+    const Cut& to = all.whole.at(step);
+    linked.load(to);
+    plain.load(to);
+    pending.clear();
+    all.as_made.clear();
+    all.whole.clear();
+  }
+  CHECK(all.links > updates / 40);
+  CHECK(all.longest > 2);
 }

@@ -64,6 +64,37 @@ auto row_of(const SharedBuffer& values, std::size_t row) -> float {
 
 }  // namespace
 
+TEST_CASE("ShardStore: if more keys have changed than the table has, the next cut is whole", "[ps]") {
+  Job job = store_job(true);
+  job.tables[0].max_rows = 1024;
+  ShardStore store{job, 0, sgd_of_rate_1(), unlimited};
+  store.make_links([](Step) { return false; }, 0);
+  std::uint64_t next = 0;
+  std::uint64_t count = 0;
+  const auto update = [&](std::uint64_t keys) {
+    std::vector<std::uint64_t> own;
+    for (std::uint64_t i = 0; i < keys; ++i) own.push_back(next++);
+    std::vector<ReadContribution> one;
+    one.push_back(read(store, 0, own, 1));
+    std::error_code ec;
+    store.apply(++count, one, ec);
+    REQUIRE_FALSE(ec);
+  };
+  const auto saved = [&] {
+    const Cut cut = cut_of(store, count);
+    store.cut_is_durable(count);
+    return cut.base;
+  };
+  update(2000);
+  CHECK(saved() == std::nullopt);
+  update(20);
+  CHECK(saved() == 1);
+  for (int i = 0; i < 4; ++i) update(2000);
+  CHECK(saved() == std::nullopt);
+  update(20);
+  CHECK(saved() == 6);
+}
+
 TEST_CASE("ShardStore: the mean of the contributions updates the dense block and the rows together", "[ps]") {
   ShardStore store{store_job(true), 0, sgd_of_rate_1(), unlimited};
   store.keep_previous(true);

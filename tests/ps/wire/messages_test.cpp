@@ -38,6 +38,11 @@ TEST_CASE("messages: decoding returns what was encoded", "[ps]") {
   CHECK(join.cuts.keep_every == 500);
   CHECK(join.cuts.retention == distrib::Retention{3, 1.5});
   CHECK(carried(JoinRequest{7, "abc", {}, {}}).job_text.empty());
+  CHECK_FALSE(join.cuts.incremental);
+  distrib::CutSettings links;
+  links.incremental = true;
+  CHECK(carried(JoinRequest{7, "abc", "the job", links}).cuts.incremental);
+  CHECK_FALSE(carried(JoinRequest{7, "abc", {}, links}).cuts.incremental);
   CHECK(carried(JoinItem{JoinItem::Kind::notice, progress, 0}).kind == JoinItem::Kind::notice);
   CHECK(carried(JoinItem{JoinItem::Kind::joined, progress, 0}).progress == progress);
   CHECK(carried(JoinItem{JoinItem::Kind::text_wanted, {}, 0}).progress == Progress{});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/checkpoint/data_file_name.hpp>
 #include <distrib/checkpoint/directories.hpp>
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/checkpoint/file_names.hpp>
@@ -27,9 +28,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -53,6 +57,11 @@ inline namespace v0 {
 ///
 /// The second replica of a shard has its cuts in the same directory, as `replica-1.ckpt-STEP`. Parts of a checkpoint
 /// that the first replicas lack are taken from there.
+///
+/// A link (`Cut::base`) is in files of its own, `link-on-ROOT-STEP`, where ROOT is the step of the whole cut at the end
+/// of its chain. So names alone say which cuts a link may stand on: those of this replica from ROOT on that are older.
+/// No cut is removed while there is a link that may stand on it, and no checkpoint while a link of any shard may.
+/// A link whose base cannot be used, or is of another history, cannot be used.
 ///
 /// If `CutSettings::directory` is empty, the store keeps its cuts in memory; they are lost with the store.
 ///
@@ -128,6 +137,7 @@ class CutStore {
       if (is_preserved(list[i])) look_at(list[i], std::count_if(cuts.begin(), cuts.end(), is_newer) < 2);
     }
     std::sort(cuts.begin(), cuts.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
+    list_links(cuts, refused);
     return cuts;
   }
 
@@ -149,7 +159,12 @@ class CutStore {
       Cut cut = tensors_.read(*part, error);
       if (!error) return cut;
     }
-    if (error && !detail::path_exists(index_file_name(prefix))) throw_if(error);
+    if (!detail::path_exists(index_file_name(prefix))) {
+      Error no_link;
+      if (auto cut = read_chain(step, no_link)) return *std::move(cut);
+      throw_if(no_link);
+      throw_if(error);
+    }
     return tensors_.read(BundleReader::open(prefix));
   }
 
@@ -164,8 +179,14 @@ class CutStore {
   /// the index finds no disk space, this is an error for the last step of the job alone; the index of another step is
   /// made by a later call.
   ///
+  /// A link must stand on a cut of the list, or that was saved since. It is saved whole if there is a whole cut of its
+  /// step, which is of another history then.
+  ///
   /// Memory: the rows of the tables once more, see `TableTensors::add_to`.
   auto save(const Cut& cut) -> std::string {
+    if (cut.base && (in_memory() || has_whole(cut.step))) return save(tensors_.with_links(read(*cut.base), {&cut, 1}));
+    dropped_.erase(cut.step);
+    if (cut.base) return save_link(cut);
     if (in_memory()) {
       in_memory_[cut.step] = cut;
       if (!is_synchronous_ && in_memory_.size() > 2) in_memory_.erase(in_memory_.begin());
@@ -182,6 +203,7 @@ class CutStore {
     perform_(plan);
 
     const detail::FileLock lock{lock_file()};
+    remove_links([&](const detail::FoundLink& link) { return link.step == cut.step; });
     bool last = false;
     const auto merge_it = [&] {
       last = merge_if_whole(cut.step, error);
@@ -205,7 +227,9 @@ class CutStore {
     }
     const detail::FileLock lock{lock_file()};
     const bool may_go = unneeded || !is_users(step) || !files_.is_first();
-    if (may_go && detail::path_exists(files_.own_part(files_.prefix_of(step)))) let_go(step);
+    if (!may_go) return;
+    dropped_.insert(step);
+    let_dropped_go();
   }
 
   /// Removes the shard's cuts that the user does not want; of a second replica, all its cuts. Called when the job is
@@ -213,8 +237,13 @@ class CutStore {
   void finish() {
     if (in_memory() || !files_.has_index(last_step_)) return;
     const detail::FileLock lock{lock_file()};
+    const bool had_links = remove_links([](const detail::FoundLink&) { return true; });
     for (const Found& found : scan(files_.series))
       if (found.own_part && (!is_users(found.step) || !files_.is_first())) let_go(found.step);
+    if (!had_links || !files_.is_first()) return;
+    Found last;
+    last.step = last_step_;
+    perform_(plan_settled(last));  // removes the checkpoints that stayed because of links
   }
 
  private:
@@ -242,6 +271,166 @@ class CutStore {
     auto found = detail::find_cuts(settings_.directory, series, files_.shard, files_.shards, error);
     throw_if(error);
     return found;
+  }
+
+  // --- links ---
+
+  auto all_links() const -> std::vector<detail::FoundLink> {
+    Error error;
+    auto links = detail::find_links(settings_.directory, error);
+    throw_if(error);
+    return links;
+  }
+  auto own_links() const -> std::vector<detail::FoundLink> {
+    auto links = all_links();
+    std::erase_if(links, [this](const detail::FoundLink& link) {
+      return link.is_first != files_.is_first() || link.shard != files_.shard || link.shards != files_.shards;
+    });
+    return links;
+  }
+  auto has_whole(Step step) const -> bool {
+    const std::string prefix = files_.prefix_of(step);
+    return detail::path_exists(files_.own_part(prefix)) || detail::path_exists(index_file_name(prefix));
+  }
+
+  // Removes those of the shard's own links for which goes(link) is true, the newest first. Returns true if there were
+  // any.
+  auto remove_links(const auto& goes) -> bool {
+    auto links = own_links();
+    std::erase_if(links, [&](const detail::FoundLink& link) { return !goes(link); });
+    for (auto link = links.rbegin(); link != links.rend(); ++link)
+      perform_(FilePlan{FileAction::remove(files_.own_part(link->prefix)),
+                        FileAction::sync_directory(settings_.directory),
+                        FileAction::remove(files_.own_data(link->prefix))});
+    return !links.empty();
+  }
+
+  auto save_link(const Cut& cut) -> std::string {
+    const auto links = own_links();
+    const auto is_base = [&](const detail::FoundLink& link) { return link.part && link.step == *cut.base; };
+    const auto base = std::find_if(links.begin(), links.end(), is_base);
+    Step root = *cut.base;
+    if (!has_whole(root)) {
+      if (base == links.end())
+        throw_error(checkpoint_errc::not_found, files_.prefix_of(root) + ", which a cut stands on");
+      root = base->root;
+    }
+    const std::string prefix = files_.link_prefix(root, cut.step);
+    BundlePart part = tensors_.part(cut);
+    tensors_.describe(cut, part);
+    Error error;
+    const FilePlan plan = plan_part(prefix, part, files_.shard, files_.shards, nullptr, error);
+    throw_if(error);
+    perform_(plan);
+    good_links_.insert(cut.step);
+
+    const detail::FileLock lock{lock_file()};
+    remove_links([&](const detail::FoundLink& link) { return link.step == cut.step && link.root != root; });
+    let_older_go(cut.step);
+    return {};
+  }
+
+  // Adds the links that can be used to `cuts`, which are the whole ones. Removes what a killed save has left.
+  void list_links(std::vector<DurableCut>& cuts, std::vector<Error>& refused) {
+    good_links_.clear();
+    std::error_code unreadable;
+    for (const std::string& file : detail::list_directory(settings_.directory, unreadable))
+      if (file.starts_with(".saving." + std::string{files_.link_series()} + "-on-") && file.ends_with(writer()))
+        perform_(FilePlan{FileAction::remove(detail::join_path(settings_.directory, file))});
+    const auto find = [&](Step step) {
+      return std::find_if(cuts.begin(), cuts.end(), [&](const DurableCut& cut) { return cut.step == step; });
+    };
+    for (const detail::FoundLink& link : own_links()) {  // steps ascend, so bases come first
+      if (!link.part) perform_(FilePlan{FileAction::remove(files_.own_data(link.prefix))});
+      if (!link.part || find(link.step) != cuts.end()) continue;
+      Error error;
+      const auto part = BundleReader::open_part(link.prefix, files_.shard, files_.shards, error);
+      if (!part) refused.push_back(error);
+      if (!part || !tensors_.fits_link(*part)) continue;
+      tensors_.check_job(*part, error);
+      if (error && error.code != failure::corrupt) throw_if(error);
+      const Cut cut = error ? Cut{} : tensors_.read_link(*part, error);
+      if (error) {
+        if (error.code == failure::io) throw_if(error);
+        refused.push_back(error);
+        continue;
+      }
+      const auto base = find(*cut.base);
+      if (base == cuts.end() || base->lineage != cut.lineage.until(base->step)) {
+        refused.push_back(without_base(link, *cut.base));
+        continue;
+      }
+      good_links_.insert(cut.step);
+      const auto after = std::find_if(cuts.begin(), cuts.end(), [&](const auto& one) { return one.step > cut.step; });
+      cuts.insert(after, DurableCut{cut.step, cut.lineage});
+    }
+  }
+
+  static auto without_base(const detail::FoundLink& link, Step base) -> Error {
+    return {checkpoint_errc::corrupt_data,
+            link.prefix + ": the cut of step " + std::to_string(base) + " that it stands on is damaged or missing"};
+  }
+
+  // Returns the cut of a link: from the whole cut under it, and all links between. If that is not possible, returns
+  // nothing and sets `error`, unless there is no link of this step.
+  auto read_chain(Step step, Error& error) const -> std::optional<Cut> {
+    const auto own = own_links();
+    for (auto link = own.rbegin(); link != own.rend(); ++link) {
+      if (!link->part || link->step != step) continue;
+      error = {};
+      auto cut = read_chain(*link, own, error);
+      if (!error) return cut;
+    }
+    return std::nullopt;
+  }
+
+  auto read_chain(const detail::FoundLink& last, std::span<const detail::FoundLink> own, Error& error) const -> Cut {
+    std::vector<Cut> links;
+    for (const detail::FoundLink* link = &last;;) {
+      const auto part = BundleReader::open_part(link->prefix, files_.shard, files_.shards, error);
+      if (!error) links.push_back(tensors_.read_link(*part, error));
+      if (error) return {};
+      const Step base = *links.back().base;
+      if (has_whole(base)) break;
+      const auto is_base = [&](const detail::FoundLink& other) { return other.part && other.step == base; };
+      const auto next = std::find_if(own.begin(), own.end(), is_base);
+      if (base >= link->step || next == own.end()) {
+        error = without_base(*link, base);
+        return {};
+      }
+      link = &*next;
+    }
+    std::reverse(links.begin(), links.end());
+    const Cut whole = read(*links.front().base);
+    const Cut* base = &whole;
+    for (const Cut& link : links) {
+      if (base->lineage != link.lineage.until(base->step)) error = without_base(last, base->step);
+      base = &link;
+    }
+    return error ? Cut{} : tensors_.with_links(whole, links);
+  }
+
+  // True if one of the shard's own links may stand on its cut of `step`.
+  static auto is_needed(Step step, std::span<const detail::FoundLink> links) -> bool {
+    return std::ranges::any_of(links, [step](const detail::FoundLink& link) { return link.needs(step); });
+  }
+
+  // Removes the cuts that were dropped, as soon as no link stands on them; and links that were not good, if a newer cut
+  // stands on none of them.
+  void let_dropped_go() {
+    auto links = own_links();
+    std::set<Step, std::greater<>> steps{dropped_.begin(), dropped_.end()};
+    for (const detail::FoundLink& link : links)
+      if (!good_links_.contains(link.step) && !good_links_.empty() && link.step < *good_links_.begin())
+        steps.insert(link.step);
+    for (const Step step : steps) {  // descending, so that links go before what they stand on
+      if (is_needed(step, links)) continue;
+      const auto is_of = [step](const detail::FoundLink& link) { return link.step == step; };
+      if (std::erase_if(links, is_of) != 0) remove_links(is_of);
+      if (detail::path_exists(files_.own_part(files_.prefix_of(step)))) let_go(step);
+      dropped_.erase(step);
+      good_links_.erase(step);
+    }
   }
 
   // --- reading ---
@@ -365,9 +554,24 @@ class CutStore {
     FilePlan plan = plan_keep_newest(settings_.directory, newest, saved, settings_.retention.with_at_least(2), writer(),
                                      {perform_.now(), detail::last_preserved(settings_.directory)});
     append(plan, plan_leftovers(checkpoint.step, saved));
+    keep_bases(plan);
     for (const std::string& file : checkpoint.part_files) plan.push_back(FileAction::remove(file));
     plan.push_back(FileAction::sync_directory(settings_.directory));
     return plan;
+  }
+
+  // Takes from a plan the removal of checkpoints that a link of any shard may stand on. They are no longer named in the
+  // state file; a later plan finds their files.
+  void keep_bases(FilePlan& plan) const {
+    const auto links = all_links();
+    if (links.empty()) return;
+    std::erase_if(plan, [&](const FileAction& action) {
+      if (action.kind != FileAction::Kind::remove) return false;
+      const auto prefix = detail::prefix_of_file(action.path);
+      const auto step = checkpoint_step(prefix);
+      return step && prefix == files_.users_prefix(static_cast<Step>(*step)) &&
+             is_needed(static_cast<Step>(*step), links);
+    });
   }
 
   // Returns the checkpoints of the directory, as the state file should name them: first the checkpoints with other
@@ -412,6 +616,11 @@ class CutStore {
       if (found.step >= before || ours || is_saved(found)) continue;
       for (const std::string& file : found.files) plan.push_back(FileAction::remove(file));
     }
+    for (const detail::FoundLink& link : all_links()) {
+      if (link.step >= before || link.shards == files_.shards) continue;
+      plan.push_back(FileAction::remove(part_file_name(link.prefix, link.shard, link.shards)));
+      plan.push_back(FileAction::remove(data_file_name(link.prefix, link.shard, link.shards)));
+    }
     return plan;
   }
 
@@ -426,8 +635,12 @@ class CutStore {
       if (found.own_part && found.step < saved) own.push_back(found.step);
     }
     if (!is_synchronous_ && !own.empty()) own.pop_back();
+    const auto links = own_links();
     for (const Step step : own)
-      if (!is_synchronous_ || (is_users(step) && step < newest_users)) if_there_is_room([&] { let_go(step); });
+      if (!is_synchronous_ || (is_users(step) && step < newest_users)) {
+        if (is_needed(step, links)) dropped_.insert(step);
+        else if_there_is_room([&] { let_go(step); });
+      }
   }
 
   // Removes the shard's own part of a step; first the index, because other shards rely on the part while there is an
@@ -449,6 +662,8 @@ class CutStore {
   bool is_synchronous_;
   Perform perform_;
   std::map<Step, Cut> in_memory_;
+  std::set<Step> dropped_;  // cuts that were dropped and wait until no link stands on them
+  std::set<Step> good_links_;  // links of the list, and those that were saved since
 };
 
 #ifndef DISTRIB_HEADER_ONLY  // otherwise in its .ipp

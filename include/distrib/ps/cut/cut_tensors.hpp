@@ -35,6 +35,9 @@ inline namespace v0 {
 /// - `distrib/lineage` (see `Lineage`) says by which settings it was made, unless the settings of this description were
 ///   the only ones.
 ///
+/// - `distrib/base` (int64) is in a link: the step of the cut that it stands on, see `Cut::base`. All but the tables is
+///   in a link as in a whole cut.
+///
 /// Errors: name the prefix and the tensor, or the file.
 ///
 /// Threads: const members from any thread.
@@ -88,10 +91,27 @@ class CutTensors {
   /// This overload throws the error as `std::system_error`.
   [[nodiscard]] DISTRIB_DECL auto read(const BundleReader& reader) const -> Cut;
 
+  /// True if the parts of variables in the data file of a link are those of this shard.
+  [[nodiscard]] DISTRIB_DECL auto fits_link(const BundleReader& reader) const -> bool;
+
+  /// Returns the step that a link stands on. Errors: as `BundleReader::read`, and `checkpoint_errc::mismatch`.
+  [[nodiscard]] DISTRIB_DECL auto base(const BundleReader& reader, Error& error) const -> Step;
+
+  /// Returns a link that this shard has saved. Errors: as `read`, and `TableTensors::read_changes`.
+  [[nodiscard]] DISTRIB_DECL auto read_link(const BundleReader& reader, ErrorRef to) const -> Cut;
+
+  /// Returns the whole cut of the last of `links`. The first link must stand on `whole`, each other link on the link
+  /// before it.
+  [[nodiscard]] DISTRIB_DECL auto with_links(const Cut& whole, std::span<const Cut> links) const -> Cut;
+
  private:
   static constexpr const char* applied_name = "distrib/applied";
   static constexpr const char* job_name = "distrib/job";
   static constexpr const char* lineage_name = "distrib/lineage";
+  static constexpr const char* base_name = "distrib/base";
+
+  // Reads all but the tables.
+  DISTRIB_DECL auto read_dense(const BundleReader& reader, Error& error) const -> Cut;
 
   static auto is_common(std::string_view name) -> bool { return name == "global_step" || name.starts_with("distrib/"); }
 

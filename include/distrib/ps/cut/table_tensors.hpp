@@ -40,6 +40,9 @@ inline namespace v0 {
 /// | values | float32 [m, dim] | the weights of the first m keys |
 /// | values/SLOT | float32 [m, dim] | their slots |
 ///
+/// A link (`Cut::base`) has the tensors of any keys for both kinds of tables, of the keys that may have changed, without
+/// `uses` for numbered keys; and `gone`, int64 [g], for any keys.
+///
 /// A value.
 ///
 /// Errors: name the prefix and the tensor, or the file.
@@ -81,7 +84,29 @@ class TableTensors {
     return any_key() ? read_any(reader, error) : read_numbered(reader, error);
   }
 
+  /// As `add_to`, for the table of a link.
+  DISTRIB_DECL void add_changes_to(BundlePart& part, const TableCut& link) const;
+
+  /// Returns the table of a link that this shard has saved. Errors: as `read`; `corrupt_data` also for what does not fit
+  /// together otherwise.
+  [[nodiscard]] DISTRIB_DECL auto read_changes(const BundleReader& reader, Error& error) const -> TableCut;
+
+  /// Returns what the table is after `links`. The first link must stand on `whole`, each other link on the link before.
+  /// `whole` must be of this shard, as `read` returns it, and the links as `read_changes` returns them, or as
+  /// `TableCopy` makes both.
+  [[nodiscard]] DISTRIB_DECL auto with_changes(const TableCut& whole, std::span<const TableCut> links) const
+      -> TableCut;
+
  private:
+  static constexpr auto nowhere = static_cast<std::size_t>(-1);
+
+  // A key of a link: the newest state of the key that the links have.
+  struct Change {
+    std::uint64_t key = 0;
+    const TableCut* link = nullptr;
+    std::size_t at = nowhere;  // its position in the link; nowhere: it went
+  };
+
   // What one shard has saved of a table of any keys.
   struct Saved {
     std::string name;
@@ -89,8 +114,6 @@ class TableTensors {
     std::size_t keys = 0;
     std::size_t rows = 0;
   };
-  static constexpr auto nowhere = static_cast<std::size_t>(-1);
-
   static auto view(const SharedBuffer& buffer) -> ByteView { return buffer == nullptr ? ByteView{} : buffer->bytes(); }
 
   auto info() const -> const TableInfo& { return share_.info(); }
@@ -105,6 +128,9 @@ class TableTensors {
   auto name_of(std::uint32_t shard, std::uint32_t shards) const -> std::string {
     return info().name + "/shard-" + detail::shard_of_shards(shard, shards);
   }
+  auto own_name() const -> std::string { return name_of(shard_, shards_); }
+  auto saved_row_bytes() const -> std::size_t { return row_bytes() * blocks(); }
+  auto rows_in(const TableCut& cut) const -> std::size_t { return view(cut.rows).size() / saved_row_bytes(); }
   auto own_rows() const -> std::string { return any_key() ? name_of(shard_, shards_) + "/values" : info().name; }
   auto numbered_shape() const -> Shape { return {static_cast<std::int64_t>(info().rows), dim()}; }
   auto own_slice() const -> Slice {
@@ -112,8 +138,16 @@ class TableTensors {
                         static_cast<std::int64_t>(share_.rows()));
   }
 
-  // Adds weights and slots, each as a tensor of its own instead of side by side.
-  DISTRIB_DECL void add_rows(BundlePart& part, ByteView rows, const Shape& shape, const Slice& slice) const;
+  // Adds weights and slots, each as a tensor of its own instead of side by side. `name`: of the weights.
+  DISTRIB_DECL void add_rows(BundlePart& part, const std::string& name, ByteView rows, const Shape& shape,
+                             const Slice& slice) const;
+
+  // Returns the newest change of each key, keys ascending.
+  DISTRIB_DECL static auto newest_changes(std::span<const TableCut> links) -> std::vector<Change>;
+  // Returns why the keys of a link are not those of a link of this shard; null: they are.
+  [[nodiscard]] DISTRIB_DECL auto wrong_keys(std::span<const std::uint64_t> with_row,
+                                             std::span<const std::uint64_t> counted,
+                                             std::span<const std::uint64_t> gone) const -> const char*;
 
   // Where the rows of a tensor are copied to: a buffer of wider rows without gaps.
   struct Columns {

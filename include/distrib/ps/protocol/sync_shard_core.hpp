@@ -242,6 +242,7 @@ class SyncShardCore {
     } else {
       lineages_[step] = std::move(saved_as_);
       find_own_cuts();
+      store_.cut_is_durable(step);
     }
     drop_unneeded(out);
     checksums_.erase(checksums_.begin(), checksums_.lower_bound({step + 1, {}}));
@@ -309,8 +310,9 @@ class SyncShardCore {
 
   /// Makes a cut of the present step soon, unless it exists or is being made. Called when a worker asks for a cut, and
   /// before the process stops.
+  /// It is whole.
   void save(auto& out) {
-    if (saving_ != k_) cut_due(out);
+    if (saving_ != k_) cut_due(out, false, true);
   }
 
   /// The rank of `peer` is done (rule 12). `ShardDone` follows when all ranks have said goodbye and the last cut is
@@ -465,14 +467,14 @@ class SyncShardCore {
 
   // Rule 5: the cut that is being written is finished first, then the newest due cut is written. If the copy of a cut
   // is not complete when the next cut is due, the rest is copied at once, because a store copies one cut at a time.
-  // `again`: also if there is a cut of this step already.
-  void cut_due(auto& out, bool again = false) {
+  // `again`: also if there is a cut of this step already. `whole`: it must be whole.
+  void cut_due(auto& out, bool again = false, bool whole = false) {
     if (copying_ == k_ || (has_cut(k_) && !again)) return;
     if (copying_) {
       static_cast<void>(store_.copy_cut(std::numeric_limits<std::size_t>::max()));
       copied(out);
     }
-    store_.begin_cut(k_);
+    store_.begin_cut(k_, {}, whole);
     copying_ = k_;
     if (store_.copy_cut(0)) return copied(out);
     if (!std::exchange(asked_to_copy_, true)) out(CopyCut{});

@@ -5,6 +5,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/ps/cut/object_access.hpp>
+#include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/export_settings.hpp>
@@ -34,6 +35,7 @@
 #include <distrib/ps/store/shard_store.hpp>
 #include <distrib/ps/wire/messages.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
+#include <distrib/record/any_object_store.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/router.hpp>
 
@@ -114,6 +116,7 @@ class ShardService final : private ShardSink {
     now_ = now;
     core_ = job_.make_shard(std::move(cuts), newest);
     begin_exports(newest);
+    begin_links(newest);
     met_ = detail::MetProcesses{job_->ranks};
     clock_.opened(now, job_->replicas > 1, job_->total_steps == open_end || job_.identity().processes != 0);
     meter_.opened(*job_.get());
@@ -305,7 +308,7 @@ class ShardService final : private ShardSink {
         call.fail(error.code, error.where);
         return ask_for_text();
       }
-      export_settings_ = request.cuts.exports;
+      cut_settings_ = request.cuts;
       shell_.open(*job_.get(), job_.replica(), request.cuts, job_.kind().updaters);
     }
     if (const std::string unlike = job_.unlike_arithmetic(request); !unlike.empty()) {
@@ -427,13 +430,23 @@ class ShardService final : private ShardSink {
   // True if the shard has the last cut, or may end without it (`ends_without_`).
   [[nodiscard]] auto is_complete() const { return core_ != nullptr && (ends_without_ || job_.has_last_cut(*core_)); }
 
+  // From now on most cuts have only what has changed, if the job says so and its steps can be made again.
+  void begin_links(const Cut* newest) {
+    const bool in_files = !detail::is_url(cut_settings_.directory);
+    if (!cut_settings_.incremental || !in_files || !has_repeatable_steps(*job_.get())) return;
+    core_->store().make_links(
+        [cuts = cut_settings_, last = job_->total_steps](Step of) { return cuts.is_users(of, last); },
+        newest != nullptr ? newest->step : 0);
+  }
+
   // --- exports ---
 
   // One of two replicas exports: they have the same state.
   void begin_exports(const Cut* newest) {
     const bool is_first = job_.replica() < job_->shards();
-    if (export_settings_.directory.empty() || !is_first || !has_repeatable_steps(*job_.get())) return;
-    exports_ = std::make_unique<ShardExports>(*job_.get(), job_.replica(), export_settings_, job_.identity().random);
+    if (cut_settings_.exports.directory.empty() || !is_first || !has_repeatable_steps(*job_.get())) return;
+    exports_ =
+        std::make_unique<ShardExports>(*job_.get(), job_.replica(), cut_settings_.exports, job_.identity().random);
     exports_->opened(core_->store(), core_->step(), newest != nullptr ? newest->lineage : Lineage{});
   }
 
@@ -571,7 +584,7 @@ class ShardService final : private ShardSink {
       {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
       {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
   Instant now_{};
-  ExportSettings export_settings_;
+  CutSettings cut_settings_;
   std::unique_ptr<ShardExports> exports_;  // null: nothing is exported
   std::unique_ptr<AnyShard> core_;  // null: there is no job, or its cuts are being read
   detail::ShardPeers<Connection> peers_;

@@ -6,6 +6,7 @@
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/store/table_cut.hpp>
 
+#include <optional>
 #include <vector>
 
 namespace distrib {
@@ -20,6 +21,8 @@ struct Cut {
   std::vector<Step> applied;  ///< Asynchronous: for each rank its last contribution counted. Synchronous: empty.
   std::vector<TableCut> tables = {};  ///< One for each table of the job, in the job's order.
   Lineage lineage = {};  ///< The settings that made it. Empty at step 0, in asynchronous jobs, and with backup workers.
+  /// Empty: the cut is whole. Otherwise it is a link: `tables` have only what has changed since the cut of this step.
+  std::optional<Step> base = {};
 };
 
 }  // namespace v0

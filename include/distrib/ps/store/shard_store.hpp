@@ -11,6 +11,7 @@
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/store/block_pool.hpp>
 #include <distrib/ps/store/cut.hpp>
+#include <distrib/ps/store/cut_chain.hpp>
 #include <distrib/ps/store/dense_store.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/shard_action.hpp>
@@ -127,10 +128,15 @@ class ShardStore {
   }
 
   /// Begins a cut of the current state. Dense values and slots are in it at once; tables are copied by calls of
-  /// `copy_cut`. Updates may go on meanwhile.
-  void begin_cut(Step step, std::vector<Step> applied = {}) {
-    cut_ = dense_.cut(step, std::move(applied));
-    if (tables_ != nullptr) tables_->begin_copy();
+  /// `copy_cut`. Updates may go on meanwhile. `whole`: it must be whole, also after `make_links`.
+  DISTRIB_DECL void begin_cut(Step step, std::vector<Step> applied = {}, bool whole = false);
+  /// The cut of `step` is durable, so others may stand on it.
+  void cut_is_durable(Step step) {
+    if (chain_) tables_->copy_is_durable(chain_->durable(step));
+  }
+  /// From now on cuts of tables may be links, as `CutChain` decides. For the arguments see there.
+  void make_links(std::function<bool(Step)> is_kept, Step newest) {
+    if (tables_ != nullptr) chain_.emplace(std::move(is_kept), newest);
   }
   /// Copies about `most_bytes` more of the tables. True if the cut is complete.
   auto copy_cut(std::size_t most_bytes) -> bool { return tables_ == nullptr || tables_->copy_some(most_bytes); }
@@ -153,6 +159,7 @@ class ShardStore {
   void load(const Cut& cut) {
     dense_.load(cut);
     if (tables_ != nullptr) tables_->load(cut.tables);
+    if (chain_) chain_->loaded(cut.step);
     if (observer_ != nullptr) observer_->loaded(cut, *this);
   }
 
@@ -184,6 +191,7 @@ class ShardStore {
   bool checks_numerics_;
   DenseStore dense_;
   std::unique_ptr<TableStore> tables_;  // null: the job has no tables
+  std::optional<CutChain> chain_;  // empty: all cuts are whole
   StoreObserver* observer_ = nullptr;  // null: nobody wants to know
   BlockPool blocks_;  // blocks of answers, unless an answer is the dense block itself
   Cut cut_;  // the cut that was begun

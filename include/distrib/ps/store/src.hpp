@@ -11,6 +11,7 @@
 #include <distrib/ps/store/detail/impl/shard_table.ipp>
 #include <distrib/ps/store/impl/block_pool.ipp>
 #include <distrib/ps/store/impl/check_numerics.ipp>
+#include <distrib/ps/store/impl/cut_chain.ipp>
 #include <distrib/ps/store/impl/dense_store.ipp>
 #include <distrib/ps/store/impl/key_lists.ipp>
 #include <distrib/ps/store/impl/pull_rows.ipp>

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,10 @@ class TableCopy {
   /// 0: the table did not have the key.
   DISTRIB_DECL void add(std::uint64_t key, KeyUse use, const float* row);
 
+  /// Makes the copy one of the keys that have changed: only keys that are added are in it, and `gone` are the keys that
+  /// may have gone, in any order, also more than once.
+  void set_gone(std::vector<std::uint64_t> gone) { gone_ = std::move(gone); }
+
   /// Returns the copy as a cut; the object is empty afterwards. Sorts all keys, and needs as much memory again
   /// meanwhile: not for a thread that others wait for.
   [[nodiscard]] DISTRIB_DECL auto finish() && -> TableCut;
@@ -62,6 +67,9 @@ class TableCopy {
   // Returns the keys with a row, then those without; both ascending, and of each key what was added first.
   DISTRIB_DECL auto in_order() -> std::vector<Key>;
 
+  // Returns the keys that went and are not in the copy, ascending. Null: the copy has all keys.
+  DISTRIB_DECL auto gone_without(const std::vector<Key>& kept, std::size_t with_row) -> SharedBuffer;
+
   auto in_block(std::size_t row) const -> std::size_t { return row & ((std::size_t{1} << shift_) - 1); }
   auto at(std::size_t row) const -> const float* {
     return reinterpret_cast<const float*>(blocks_[row >> shift_].data() + in_block(row) * layout_.row_bytes());
@@ -74,6 +82,7 @@ class TableCopy {
   std::vector<std::vector<Key>> keys_;  // in blocks, so that no key is ever moved
   std::vector<AlignedBuffer> blocks_;  // the rows
   std::size_t rows_ = 0;
+  std::optional<std::vector<std::uint64_t>> gone_;  // empty: the copy has all keys
 };
 
 }  // namespace v0

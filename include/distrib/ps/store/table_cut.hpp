@@ -12,6 +12,9 @@ struct TableCut {
   SharedBuffer keys;  ///< 64 bits for each key. Numbered keys: all that the shard has.
   SharedBuffer uses;  ///< A `KeyUse` for each key, two numbers of 32 bits: frequency, last use. Numbered keys: empty.
   SharedBuffer rows;  ///< [weights | slot 0 | slot 1 ...] of each key that has a row, `dim` floats each; no gaps.
+  /// Null, or in a link (`Cut::base`) the keys that the table may have had in the base and has no more; 64 bits for
+  /// each, ascending. The other buffers of a link have the keys that may have changed since the base.
+  SharedBuffer gone = {};
 };
 
 }  // namespace v0

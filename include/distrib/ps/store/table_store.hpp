@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <system_error>
 #include <vector>
@@ -138,8 +139,33 @@ class TableStore {
 
   /// Begins a copy of the current state, which `copy_some` makes in pieces; updates may go on meanwhile. There is one
   /// copy at a time: a copy that was begun before is dropped.
-  void begin_copy() {
-    for (detail::ShardTable& table : tables_) table.begin_copy();
+  ///
+  /// `number`: of the copy, ascending from 1. From the first copy with a number on, the keys that change are listed.
+  /// `changed`: copies only the keys that may have changed since the newest copy that is durable, and which keys may
+  /// have gone. Only if `changed_bytes` says that they are known.
+  void begin_copy(std::uint64_t number = 0, bool changed = false) {
+    for (detail::ShardTable& table : tables_) table.begin_copy(number, changed);
+  }
+  /// The copy of this number is durable: changes are counted from there. 0: does nothing. `load` forgets all copies.
+  void copy_is_durable(std::uint64_t number) {
+    for (detail::ShardTable& table : tables_) table.copy_is_durable(number);
+  }
+  /// Returns the bytes of a cut of all tables.
+  [[nodiscard]] auto copy_bytes() const noexcept -> std::uint64_t {
+    std::uint64_t bytes = 0;
+    for (const detail::ShardTable& table : tables_) bytes += table.copy_bytes();
+    return bytes;
+  }
+  /// Returns about the bytes of a cut of what has changed since the newest copy that is durable; empty: that is not
+  /// known, or more than the tables have.
+  [[nodiscard]] auto changed_bytes() const noexcept -> std::optional<std::uint64_t> {
+    std::uint64_t bytes = 0;
+    for (const detail::ShardTable& table : tables_) {
+      const std::optional<std::uint64_t> of_table = table.changed_bytes();
+      if (!of_table) return std::nullopt;
+      bytes += *of_table;
+    }
+    return bytes;
   }
   /// Copies about `most_bytes` more. True if the copy is complete.
   auto copy_some(std::size_t most_bytes) -> bool {

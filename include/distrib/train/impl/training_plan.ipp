@@ -122,7 +122,8 @@ DISTRIB_DECL auto TrainingPlan::cut_settings() const -> CutSettings {
   if (save()) {
     cuts = {.directory = everywhere(save()->directory),
             .keep_every = save()->every_steps,
-            .retention = save()->retention()};
+            .retention = save()->retention(),
+            .incremental = save()->incremental};
   }
   if (exports())
     cuts.exports = {

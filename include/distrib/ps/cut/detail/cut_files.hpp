@@ -41,6 +41,14 @@ struct CutFiles {
     return join_path(directory, name_of(of, step));
   }
   [[nodiscard]] auto prefix_of(Step step) const -> std::string { return prefix_of(series, step); }
+  static constexpr std::string_view links = "link";
+  static constexpr std::string_view links_of_second = "replica-1.link";
+
+  [[nodiscard]] auto link_series() const -> std::string_view { return is_first() ? links : links_of_second; }
+  /// The prefix of a link of this shard, which stands on the whole cut of `root`.
+  [[nodiscard]] auto link_prefix(Step root, Step step) const -> std::string {
+    return prefix_of(name_of(std::string{link_series()} + "-on", root), step);
+  }
   [[nodiscard]] auto users_prefix(Step step) const -> std::string { return prefix_of(users, step); }
   [[nodiscard]] auto own_data(const std::string& prefix) const -> std::string {
     return data_file_name(prefix, shard, shards);
@@ -80,6 +88,25 @@ struct FoundCut {
   std::vector<std::string> part_files;  ///< The part files of all shards.
   std::vector<std::uint32_t> complete;  ///< Each number of shards whose parts are all there.
 };
+
+/// The files of a link (`Cut::base`) of one shard: `SERIES-on-ROOT-STEP.*`, where ROOT is the step of the whole cut at
+/// the end of its chain.
+struct FoundLink {
+  Step step = 0;
+  Step root = 0;
+  std::string prefix;
+  bool is_first = false;  ///< Of the first replica of the shard.
+  std::uint32_t shard = 0;
+  std::uint32_t shards = 0;
+  bool part = false;
+  bool data = false;
+
+  /// True if it may stand on the cut of `of`: that is not older than the whole cut, and older than the link.
+  [[nodiscard]] auto needs(Step of) const noexcept -> bool { return part && root <= of && of < step; }
+};
+
+/// Finds the links of all shards and replicas in `directory`, steps ascending. Fails as `scan_checkpoints`.
+DISTRIB_DECL auto find_links(const std::string& directory, Error& error) -> std::vector<FoundLink>;
 
 /// Finds the files `SERIES-STEP.*` in `directory`. Returns one entry per step, steps ascending. `own_part` and
 /// `own_data` say whether there are the files of shard `shard` of `shards`. Fails as `scan_checkpoints`.

@@ -33,7 +33,12 @@ DISTRIB_DECL auto CutTensors::part(const Cut& cut) const -> BundlePart {
         {std::move(name), entry.dtype, entry.whole, entry.slice, of->bytes().subspan(offset_bytes, entry.size_bytes)});
   });
   assert(cut.tables.size() == tables_.size());
-  for (std::size_t table = 0; table < tables_.size(); ++table) tables_[table].add_to(part, cut.tables[table]);
+  for (std::size_t table = 0; table < tables_.size(); ++table) {
+    if (cut.base) tables_[table].add_changes_to(part, cut.tables[table]);
+    else tables_[table].add_to(part, cut.tables[table]);
+  }
+  if (cut.base)
+    part.tensors.push_back({base_name, DType::int64, Shape{}, Slice::whole({}), detail::bytes_of(*cut.base)});
   if (!cut.applied.empty()) {
     const Shape shape{static_cast<std::int64_t>(shards_), static_cast<std::int64_t>(cut.applied.size())};
     part.tensors.push_back({applied_name, DType::int64, shape, Slice::along(shape, 0, layout_.shard(), 1),
@@ -97,8 +102,55 @@ DISTRIB_DECL auto CutTensors::fits(const BundleReader& reader) const -> bool {
   return found == wanted && pieces == wanted;
 }
 
+DISTRIB_DECL auto CutTensors::fits_link(const BundleReader& reader) const -> bool {
+  bool fits = reader.index().shards == shards_;
+  for_each_piece([&](const ShardLayout::Entry& entry, const std::string& name, std::size_t, std::size_t) {
+    fits = fits && has_piece(reader, name, entry);
+  });
+  return fits;
+}
+
+DISTRIB_DECL auto CutTensors::base(const BundleReader& reader, Error& error) const -> Step {
+  const auto numbers = read_numbers(reader, base_name, error);
+  if (!error && numbers.size() != 1)
+    error = {checkpoint_errc::mismatch, reader.prefix() + ": " + base_name + " is not a single number"};
+  return error ? 0 : numbers.front();
+}
+
+DISTRIB_DECL auto CutTensors::read_link(const BundleReader& reader, ErrorRef to) const -> Cut {
+  detail::ErrorOut error{to};
+  Cut cut = read_dense(reader, error);
+  if (!error) cut.base = base(reader, error);
+  for (const TableTensors& table : tables_) {
+    if (error) return cut;
+    cut.tables.push_back(table.read_changes(reader, error));
+  }
+  return cut;
+}
+
+DISTRIB_DECL auto CutTensors::with_links(const Cut& whole, std::span<const Cut> links) const -> Cut {
+  Cut cut = links.empty() ? whole : links.back();
+  cut.base.reset();
+  cut.tables.clear();
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    std::vector<TableCut> changes;
+    for (const Cut& link : links) changes.push_back(link.tables[i]);
+    cut.tables.push_back(tables_[i].with_changes(whole.tables[i], changes));
+  }
+  return cut;
+}
+
 DISTRIB_DECL auto CutTensors::read(const BundleReader& reader, ErrorRef to) const -> Cut {
   detail::ErrorOut error{to};
+  Cut cut = read_dense(reader, error);
+  for (const TableTensors& table : tables_) {
+    if (error) return cut;
+    cut.tables.push_back(table.read(reader, error));
+  }
+  return cut;
+}
+
+DISTRIB_DECL auto CutTensors::read_dense(const BundleReader& reader, Error& error) const -> Cut {
   Cut cut;
   const auto step = read_numbers(reader, "global_step", error);
   if (!error && step.size() != 1)
@@ -119,10 +171,6 @@ DISTRIB_DECL auto CutTensors::read(const BundleReader& reader, ErrorRef to) cons
       });
   cut.values = std::move(blocks.front());
   for (auto slot = blocks.begin() + 1; slot != blocks.end(); ++slot) cut.slots.push_back(std::move(*slot));
-  for (const TableTensors& table : tables_) {
-    if (error) return cut;
-    cut.tables.push_back(table.read(reader, error));
-  }
   return cut;
 }
 

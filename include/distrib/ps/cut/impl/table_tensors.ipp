@@ -5,6 +5,7 @@
 
 #include <distrib/sharding/virtual_shard.hpp>
 
+#include <functional>
 #include <memory>
 #include <numeric>
 
@@ -14,7 +15,7 @@ inline namespace v0 {
 DISTRIB_DECL void TableTensors::add_to(BundlePart& part, const TableCut& cut) const {
   const ByteView rows = view(cut.rows);
   if (!any_key()) {
-    if (share_.rows() != 0) add_rows(part, rows, numbered_shape(), own_slice());
+    if (share_.rows() != 0) add_rows(part, own_rows(), rows, numbered_shape(), own_slice());
     return;
   }
   const std::string name = name_of(shard_, shards_);
@@ -23,7 +24,7 @@ DISTRIB_DECL void TableTensors::add_to(BundlePart& part, const TableCut& cut) co
   const Shape values{static_cast<std::int64_t>(rows.size() / (row_bytes() * blocks())), dim()};
   part.tensors.push_back({name + "/keys", DType::int64, keys, Slice::whole(keys), view(cut.keys)});
   part.tensors.push_back({name + "/uses", DType::int32, uses, Slice::whole(uses), view(cut.uses)});
-  add_rows(part, rows, values, Slice::whole(values));
+  add_rows(part, own_rows(), rows, values, Slice::whole(values));
 }
 
 DISTRIB_DECL auto TableTensors::pieces_in(const BundleReader& reader) const -> std::size_t {
@@ -42,7 +43,7 @@ DISTRIB_DECL auto TableTensors::pieces_in(const BundleReader& reader) const -> s
   return found;
 }
 
-DISTRIB_DECL void TableTensors::add_rows(BundlePart& part, ByteView rows, const Shape& shape,
+DISTRIB_DECL void TableTensors::add_rows(BundlePart& part, const std::string& name, ByteView rows, const Shape& shape,
                                          const Slice& slice) const {
   const std::size_t block_bytes = rows.size() / blocks();
   if (blocks() != 1) {
@@ -55,8 +56,132 @@ DISTRIB_DECL void TableTensors::add_rows(BundlePart& part, ByteView rows, const 
   }
   for (std::size_t b = 0; b < blocks(); ++b)
     part.tensors.push_back(
-        {block_name(own_rows(), b), DType::float32, shape, slice, rows.subspan(b * block_bytes, block_bytes)});
+        {block_name(name, b), DType::float32, shape, slice, rows.subspan(b * block_bytes, block_bytes)});
 }
+
+// --- links ---
+
+DISTRIB_DECL void TableTensors::add_changes_to(BundlePart& part, const TableCut& link) const {
+  const auto add = [&](const std::string& name, DType dtype, const Shape& shape, ByteView bytes) {
+    part.tensors.push_back({own_name() + name, dtype, shape, Slice::whole(shape), bytes});
+  };
+  const auto keys = static_cast<std::int64_t>(view(link.keys).size() / sizeof(std::uint64_t));
+  add("/keys", DType::int64, {keys}, view(link.keys));
+  if (any_key()) add("/uses", DType::int32, {keys, 2}, view(link.uses));
+  const auto gone = static_cast<std::int64_t>(view(link.gone).size() / sizeof(std::uint64_t));
+  if (any_key()) add("/gone", DType::int64, {gone}, view(link.gone));
+  const Shape values{static_cast<std::int64_t>(rows_in(link)), dim()};
+  add_rows(part, own_name() + "/values", view(link.rows), values, Slice::whole(values));
+}
+
+DISTRIB_DECL auto TableTensors::read_changes(const BundleReader& reader, Error& error) const -> TableCut {
+  error = {};
+  const std::string name = own_name();
+  const auto read_all = [&](const std::string& tensor, DType dtype, Shape shape) {
+    const std::size_t count = rows_of(reader, tensor, dtype, shape, error);
+    const std::size_t columns = shape.rank() == 1 ? 1 : static_cast<std::size_t>(shape[1]);
+    auto buffer = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(count * columns * size_bytes(dtype)));
+    const Slice whole = Slice::along(shape, 0, 0, static_cast<std::int64_t>(count));
+    if (!error) reader.read(tensor, whole, buffer->bytes(), error);
+    return buffer;
+  };
+  TableCut link;
+  link.keys = read_all(name + "/keys", DType::int64, {0});
+  link.uses = any_key() ? read_all(name + "/uses", DType::int32, {0, 2}) : std::make_shared<AlignedBuffer>();
+  link.gone = any_key() ? read_all(name + "/gone", DType::int64, {0}) : std::make_shared<AlignedBuffer>();
+  const std::size_t rows = rows_of(reader, name + "/values", DType::float32, {0, dim()}, error);
+  for (std::size_t b = 1; b < blocks() && !error; ++b)
+    if (rows_of(reader, block_name(name + "/values", b), DType::float32, {0, dim()}, error) != rows && !error)
+      error = wrong(reader, checkpoint_errc::corrupt_data, name, "slots and weights have not as many rows");
+  if (error) return {};
+  const auto keys = link.keys->as<std::uint64_t>();
+  const bool fit =
+      any_key() ? rows <= keys.size() && link.uses->size() == keys.size() * use_bytes : rows == keys.size();
+  const char* what = fit ? nullptr : "not as many keys as uses or rows";
+  if (fit) what = wrong_keys(keys.first(rows), keys.subspan(rows), link.gone->as<std::uint64_t>());
+  if (what != nullptr) error = wrong(reader, checkpoint_errc::corrupt_data, name, what);
+  const auto buffer = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(rows * saved_row_bytes()));
+  if (!error) copy_blocks(reader, name + "/values", 0, rows, [](std::size_t row) { return row; }, *buffer, error);
+  link.rows = buffer;
+  return link;
+}
+
+DISTRIB_DECL auto TableTensors::wrong_keys(std::span<const std::uint64_t> with_row,
+                                           std::span<const std::uint64_t> counted,
+                                           std::span<const std::uint64_t> gone) const -> const char* {
+  for (const auto keys : {with_row, counted, gone}) {
+    if (std::adjacent_find(keys.begin(), keys.end(), std::greater_equal<>{}) != keys.end()) return "keys do not ascend";
+    if (!share_.owns_all(keys)) return "a key belongs to another shard";
+  }
+  const auto is_in = [](std::uint64_t key, std::span<const std::uint64_t> keys) {
+    return std::binary_search(keys.begin(), keys.end(), key);
+  };
+  for (const std::uint64_t key : counted)
+    if (is_in(key, with_row)) return "a key occurs twice";
+  for (const std::uint64_t key : gone)
+    if (is_in(key, with_row) || is_in(key, counted)) return "a key has gone and is there";
+  return nullptr;
+}
+
+DISTRIB_DECL auto TableTensors::newest_changes(std::span<const TableCut> links) -> std::vector<Change> {
+  std::vector<Change> changes;
+  for (std::size_t i = links.size(); i-- > 0;) {  // the newest first, so that it stays first of its key
+    const auto keys = links[i].keys->as<std::uint64_t>();
+    for (std::size_t at = 0; at < keys.size(); ++at) changes.push_back({keys[at], &links[i], at});
+    if (links[i].gone == nullptr) continue;
+    for (const std::uint64_t key : links[i].gone->as<std::uint64_t>()) changes.push_back({key, &links[i], nowhere});
+  }
+  std::ranges::stable_sort(changes, {}, &Change::key);
+  const auto same = std::ranges::unique(changes, {}, &Change::key);
+  changes.erase(same.begin(), same.end());
+  return changes;
+}
+
+DISTRIB_DECL auto TableTensors::with_changes(const TableCut& whole, std::span<const TableCut> links) const -> TableCut {
+  const std::vector<Change> changes = newest_changes(links);
+  const auto row_of = [this](const TableCut& cut, std::size_t at) {
+    return cut.rows->bytes().subspan(at * saved_row_bytes(), saved_row_bytes());
+  };
+  if (!any_key()) {
+    auto rows = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(whole.rows->size()));
+    std::ranges::copy(whole.rows->bytes(), rows->data());
+    for (const Change& change : changes)
+      std::ranges::copy(row_of(*change.link, change.at),
+                        rows->data() + (change.key - share_.first()) * saved_row_bytes());
+    return {whole.keys, whole.uses, std::move(rows)};
+  }
+  // First those with a row, then those without: of the keys of `whole` those that have not changed.
+  std::vector<Change> all;
+  const auto old = whole.keys->as<std::uint64_t>();
+  const auto take = [&](std::size_t first, std::size_t end, bool with_row) {
+    auto change = changes.begin();
+    const auto take_until = [&](auto is_before) {
+      for (; change != changes.end() && is_before(change->key); ++change)
+        if (change->at != nowhere && (change->at < rows_in(*change->link)) == with_row) all.push_back(*change);
+    };
+    for (std::size_t i = first; i < end; ++i) {
+      take_until([key = old[i]](std::uint64_t other) { return other < key; });
+      if (change == changes.end() || change->key != old[i]) all.push_back({old[i], &whole, i});
+    }
+    take_until([](std::uint64_t) { return true; });
+  };
+  take(0, rows_in(whole), true);
+  const std::size_t with_row = all.size();
+  take(rows_in(whole), old.size(), false);
+
+  auto keys = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(all.size() * sizeof(std::uint64_t)));
+  auto uses = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(all.size() * use_bytes));
+  auto rows = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(with_row * saved_row_bytes()));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    keys->as<std::uint64_t>()[i] = all[i].key;
+    std::ranges::copy(all[i].link->uses->bytes().subspan(all[i].at * use_bytes, use_bytes),
+                      uses->data() + i * use_bytes);
+    if (i < with_row) std::ranges::copy(row_of(*all[i].link, all[i].at), rows->data() + i * saved_row_bytes());
+  }
+  return {std::move(keys), std::move(uses), std::move(rows)};
+}
+
+// --- whole cuts ---
 
 DISTRIB_DECL auto TableTensors::rows_of(const BundleReader& reader, const std::string& name, DType dtype, Shape shape,
                                         Error& error) const -> std::size_t {

@@ -122,8 +122,18 @@ class ShardTable {
   /// Returns the digest of all rows.
   [[nodiscard]] DISTRIB_DECL auto digest() const -> TableDigest;
 
-  /// Begins a copy of the current state; updates may go on while it is made.
-  DISTRIB_DECL void begin_copy();
+  /// Begins a copy of the current state; updates may go on while it is made. `number`: see `TableStore::begin_copy`.
+  DISTRIB_DECL void begin_copy(std::uint64_t number, bool changed);
+  /// See `TableStore::copy_is_durable`.
+  void copy_is_durable(std::uint64_t number) {
+    std::erase_if(since_, [number](const Changed& changed) { return changed.until != 0 && changed.until <= number; });
+  }
+  /// See `TableStore::copy_bytes`.
+  [[nodiscard]] auto copy_bytes() const noexcept -> std::uint64_t {
+    return keys() * sizeof(KeySlot) + rows() * cut_row_bytes();
+  }
+  /// See `TableStore::changed_bytes`.
+  [[nodiscard]] DISTRIB_DECL auto changed_bytes() const noexcept -> std::optional<std::uint64_t>;
 
   /// Copies about `most_bytes` more, and subtracts from `most_bytes` what it has copied. True if the copy is complete.
   auto copy_some(std::size_t& most_bytes) -> bool {
@@ -141,7 +151,10 @@ class ShardTable {
     return copy;
   }
   /// Ends the copy that was begun; it is not wanted any more.
-  void drop_copy() noexcept { copy_.reset(); }
+  void drop_copy() noexcept {
+    copy_.reset();
+    listed_ = {};
+  }
 
   /// Fills a table that was cleared with `clear` from a cut. Throws `std::system_error` with the name of the table; the
   /// contents of the table are unspecified then.
@@ -179,6 +192,14 @@ class ShardTable {
     std::vector<std::uint64_t> gone;  // evicted keys whose rows were there at the last export
     std::vector<RowMark> of_numbered;  // marks of numbered rows
     std::vector<RowMark> of_merged;  // for each merged key the mark that it got by the last `count`
+  };
+
+  // What has changed between two copies.
+  struct Changed {
+    std::uint64_t until = 0;  // the number of the copy that ends it; 0: it has not ended
+    std::vector<std::uint64_t> keys;  // a key may be there more than once, and may have gone since
+    std::vector<std::uint64_t> gone;  // evicted keys
+    bool too_many = false;  // more than the table has, so they are not listed
   };
 
   struct ToCopy {
@@ -232,9 +253,12 @@ class ShardTable {
     return any_ ? any_->position_of(key) : key - share_.first();
   }
   [[nodiscard]] auto is_copied() const noexcept -> bool {
+    if (copies_changed_) return listed_.empty();
     return copy_position_ >= (any_ ? std::uint64_t{1} << 32 : numbered_->size());
   }
-  auto is_to_be_copied(std::uint64_t key) const noexcept -> bool { return position_in_copy(key) >= copy_position_; }
+  auto is_to_be_copied(std::uint64_t key) const noexcept -> bool {
+    return copies_changed_ || position_in_copy(key) >= copy_position_;
+  }
   // True if the copy is known to have the key, because the key has changed since the copy was begun. A key whose last
   // use is in the unit in which the copy was begun may have changed before or after that: false.
   [[nodiscard]] auto is_in_copy(std::uint64_t key, KeyUse use) const noexcept -> bool {
@@ -286,6 +310,7 @@ class ShardTable {
       if (mark != RowMark::made) changes_->gone.push_back(key);
     }
     if (copy_ && is_to_be_copied(key) && !is_in_copy(key, use)) copy_->add(key, use, row);
+    if (!since_.empty() && !since_.back().too_many) since_.back().gone.push_back(key);
     // if this very update has the key, its row of before the update is already kept
     if (keep && row != nullptr && !std::ranges::binary_search(merged_.keys(), key)) previous_.add(key, weights_of(row));
     if (!quota_) return;
@@ -298,6 +323,13 @@ class ShardTable {
   DISTRIB_DECL auto list_to_copy() -> std::size_t;
 
   DISTRIB_DECL void copy_piece(std::size_t& most_bytes);
+  DISTRIB_DECL void copy_listed(std::size_t& most_bytes);
+
+  // Lists the merged keys that change now, most of them only the first time.
+  DISTRIB_DECL void list_changed();
+  [[nodiscard]] DISTRIB_DECL auto is_listed(std::size_t i) -> bool;
+  // Removes what a list has twice. False if it is still longer than the table.
+  [[nodiscard]] DISTRIB_DECL auto shorten(std::vector<std::uint64_t>& keys) const -> bool;
 
   [[nodiscard]] auto cut_row_bytes() const noexcept -> std::size_t { return layout_.floats() * sizeof(float); }
 
@@ -342,6 +374,14 @@ class ShardTable {
   std::uint32_t newest_use_before_copy_ = 0;
   std::vector<bool> in_copy_;  // numbered keys that have changed since the copy was begun
   std::optional<Changes> changes_;  // if the table is exported
+  // What has changed since the copies that are not known to be durable, and since the newest one that is; empty: nobody
+  // wants to know.
+  std::vector<Changed> since_;
+  std::uint32_t newest_use_at_copy_ = 0;  // newest last use when the last of `since_` began
+  std::vector<bool> listed_numbers_;  // numbered keys in the last of `since_`
+  std::vector<std::uint32_t> recent_;  // by hash: position + 1 in the keys of the last of `since_`
+  bool copies_changed_ = false;  // the copy that is being made has only keys that were listed,
+  std::vector<std::uint64_t> listed_;  // and these are still to be copied
 };
 
 }  // namespace detail

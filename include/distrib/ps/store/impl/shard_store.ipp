@@ -58,6 +58,19 @@ DISTRIB_DECL void ShardStore::apply(std::uint64_t count, std::span<const ReadCon
   if (observer_ != nullptr) observer_->applied(count, *this);
 }
 
+DISTRIB_DECL void ShardStore::begin_cut(Step step, std::vector<Step> applied, bool whole) {
+  cut_ = dense_.cut(step, std::move(applied));
+  if (tables_ == nullptr) return;
+  if (!chain_) return tables_->begin_copy();
+  std::uint64_t dense = cut_.values->size();
+  for (const SharedBuffer& slots : cut_.slots) dense += slots->size();
+  CutChain::Sizes sizes{dense + tables_->copy_bytes(), tables_->changed_bytes()};
+  if (sizes.changed) *sizes.changed += dense;
+  const CutChain::Begun begun = chain_->begin(step, sizes, whole);
+  cut_.base = begun.base;
+  tables_->begin_copy(begun.number, begun.base.has_value());
+}
+
 DISTRIB_DECL auto ShardStore::sum(const ReadContribution& left, const ReadContribution& right) -> ReadContribution {
   const auto block = sums_.take(layout_.block_bytes());
   sum_blocks(layout_, left.block->bytes(), right.block->bytes(), block->bytes());

@@ -35,8 +35,25 @@ DISTRIB_DECL auto TableCopy::finish() && -> TableCut {
       detail::prefetch_row(at(kept[ahead].second.row), layout_.row_bytes());
     packing_.unpack(at(kept[i].second.row), rows->as<float>().data() + i * layout_.floats());
   }
+  SharedBuffer gone = gone_without(kept, with_row);
   *this = TableCopy{layout_, packing_, any_key_, 0};  // frees the memory of the copy
-  return {std::move(keys), std::move(uses), std::move(rows)};
+  return {std::move(keys), std::move(uses), std::move(rows), std::move(gone)};
+}
+
+DISTRIB_DECL auto TableCopy::gone_without(const std::vector<Key>& kept, std::size_t with_row) -> SharedBuffer {
+  if (!gone_) return nullptr;
+  std::vector<std::uint64_t>& keys = *gone_;
+  std::ranges::sort(keys);
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  const auto middle = kept.begin() + static_cast<std::ptrdiff_t>(with_row);
+  const auto has = [](auto first, auto last, std::uint64_t key) {
+    const auto at = std::ranges::lower_bound(first, last, key, {}, &Key::first);
+    return at != last && at->first == key;
+  };
+  std::erase_if(keys, [&](auto key) { return has(kept.begin(), middle, key) || has(middle, kept.end(), key); });
+  auto gone = std::make_shared<AlignedBuffer>(AlignedBuffer::for_overwrite(keys.size() * sizeof(std::uint64_t)));
+  std::ranges::copy(keys, gone->as<std::uint64_t>().begin());
+  return gone;
 }
 
 DISTRIB_DECL auto TableCopy::in_order() -> std::vector<Key> {

@@ -78,6 +78,7 @@ DISTRIB_DECL void JoinRequest::encode(WireWriter& head) const {
   if (has_begun) head.varint(9, 1);
   if (process != 0) head.varint(13, process);
   if (level != 0) head.varint(14, level);
+  if (!job_text.empty() && cuts.incremental) head.varint(15, 1);
   if (job_text.empty() || cuts.exports.directory.empty()) return;
   head.text(10, cuts.exports.directory);
   if (cuts.exports.every_steps != 0) head.varint(11, cuts.exports.every_steps);
@@ -101,6 +102,7 @@ DISTRIB_DECL auto JoinRequest::decode(ByteView head) -> bool {
       case wire_tag(12, WireType::varint): cuts.exports.every = std::chrono::milliseconds{reader.uint32()}; break;
       case wire_tag(13, WireType::varint): process = reader.uint32(); break;
       case wire_tag(14, WireType::varint): level = reader.uint32(); break;
+      case wire_tag(15, WireType::varint): cuts.incremental = reader.uint64() != 0; break;
     }
   return reader.ok() && is_arithmetic(arithmetic) && level <= max_block_level;
 }

@@ -7,6 +7,7 @@
 #include <distrib/ps/job/error.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <iterator>
 
@@ -48,7 +49,8 @@ DISTRIB_DECL ShardTable::ShardTable(TableShare share, AnyUpdater updater, std::u
 
 DISTRIB_DECL void ShardTable::clear() {
   previous_.clear();
-  copy_.reset();
+  drop_copy();
+  since_.clear();
   newest_use_ = 0;
   if (numbered_) return;
   const TableInfo& info = share_.info();
@@ -96,6 +98,7 @@ DISTRIB_DECL void ShardTable::count(std::uint64_t count, std::error_code& ec) {
 DISTRIB_DECL void ShardTable::update(std::uint64_t count, bool keep) {
   previous_.clear();
   if (changes_) list_changes();
+  if (!since_.empty()) list_changed();
   const std::size_t size = merged_.keys().size();
   for (std::size_t first = 0; first < size; first += chunk_rows())
     update_chunk(count, first, std::min(chunk_rows(), size - first), keep);
@@ -170,12 +173,71 @@ DISTRIB_DECL auto ShardTable::digest() const -> TableDigest {
   return digest;
 }
 
-DISTRIB_DECL void ShardTable::begin_copy() {
-  copy_.emplace(layout_, packing_, any_.has_value(), rows() * layout_.row_bytes());
+DISTRIB_DECL void ShardTable::begin_copy(std::uint64_t number, bool changed) {
+  listed_.clear();
+  std::vector<std::uint64_t> gone;
+  for (const Changed& some : since_) {
+    if (!changed) break;
+    listed_.insert(listed_.end(), some.keys.begin(), some.keys.end());
+    gone.insert(gone.end(), some.gone.begin(), some.gone.end());
+  }
+  copies_changed_ = changed;
+  copy_.emplace(layout_, packing_, any_.has_value(), (changed ? listed_.size() : rows()) * layout_.row_bytes());
+  if (changed) copy_->set_gone(std::move(gone));
   copy_position_ = next_position_ = 0;
   newest_use_before_copy_ = newest_use_;
   if (numbered_) in_copy_.assign(numbered_->size(), false);
   to_copy_.clear();
+  if (number == 0) return;
+  if (!since_.empty()) since_.back().until = number;
+  since_.emplace_back();
+  newest_use_at_copy_ = newest_use_;
+  if (numbered_) listed_numbers_.assign(numbered_->size(), false);
+  else recent_.assign(std::clamp<std::size_t>(std::bit_ceil(keys()), 1 << 12, 1 << 18), 0);
+}
+
+DISTRIB_DECL auto ShardTable::changed_bytes() const noexcept -> std::optional<std::uint64_t> {
+  if (since_.empty()) return std::nullopt;
+  std::uint64_t bytes = 0;
+  for (const Changed& some : since_) {
+    if (some.too_many) return std::nullopt;
+    bytes += some.keys.size() * (sizeof(KeySlot) + cut_row_bytes()) + some.gone.size() * sizeof(std::uint64_t);
+  }
+  return bytes;
+}
+
+// A key whose last use is newer than the newest at the copy has changed since then, so it is listed. Others may be, too.
+DISTRIB_DECL auto ShardTable::is_listed(std::size_t i) -> bool {
+  const std::uint64_t key = merged_.keys()[i];
+  if (numbered_) {
+    const bool is = listed_numbers_[key - share_.first()];
+    listed_numbers_[key - share_.first()] = true;
+    return is;
+  }
+  if (before_[i].last_use > newest_use_at_copy_) return true;
+  const std::vector<std::uint64_t>& keys = since_.back().keys;
+  std::uint32_t& position = recent_[hash_key(key) & (recent_.size() - 1)];
+  if (position != 0 && position <= keys.size() && keys[position - 1] == key) return true;
+  position = static_cast<std::uint32_t>(keys.size() + 1);
+  return false;
+}
+
+DISTRIB_DECL void ShardTable::list_changed() {
+  Changed& open = since_.back();
+  if (open.too_many) return;
+  const std::span<const std::uint64_t> keys = merged_.keys();
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    if (!is_listed(i)) open.keys.push_back(keys[i]);
+  if (shorten(open.keys) && shorten(open.gone)) return;
+  open = {.until = 0, .keys = {}, .gone = {}, .too_many = true};
+}
+
+DISTRIB_DECL auto ShardTable::shorten(std::vector<std::uint64_t>& keys) const -> bool {
+  constexpr std::size_t few = 4096;
+  if (keys.size() <= 2 * this->keys() + few) return true;
+  std::ranges::sort(keys);
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys.size() <= this->keys() + few;
 }
 
 DISTRIB_DECL void ShardTable::load(const TableCut& cut) {
@@ -327,6 +389,7 @@ DISTRIB_DECL auto ShardTable::list_to_copy() -> std::size_t {
 // Adds some of the listed keys to the copy. If a key has changed since it was listed, the copy already has its old
 // state, which counts: so it does not matter that its row may now have other contents, or belong to another key.
 DISTRIB_DECL void ShardTable::copy_piece(std::size_t& most_bytes) {
+  if (copies_changed_) return copy_listed(most_bytes);
   if (to_copy_.empty()) most_bytes -= std::min(most_bytes, list_to_copy() * sizeof(KeySlot));
   const std::size_t key_bytes = layout_.row_bytes() + sizeof(ToCopy);
   const std::size_t size = std::min(to_copy_.size(), most_bytes / key_bytes + 1);
@@ -339,6 +402,28 @@ DISTRIB_DECL void ShardTable::copy_piece(std::size_t& most_bytes) {
   most_bytes -= std::min(most_bytes, size * key_bytes);
   to_copy_.resize(to_copy_.size() - size);
   if (to_copy_.empty()) copy_position_ = next_position_;
+}
+
+// Adds some of the keys that have changed since the base of the copy. If a key has changed again, the copy already has
+// its old state, which counts.
+DISTRIB_DECL void ShardTable::copy_listed(std::size_t& most_bytes) {
+  const std::size_t key_bytes = layout_.row_bytes() + sizeof(ToCopy);
+  const std::size_t size = std::min(listed_.size(), most_bytes / key_bytes + 1);
+  const auto piece = std::span<const std::uint64_t>{listed_}.last(size);
+  std::vector<const float*> rows(size);
+  std::vector<KeyUse> uses(size);
+  if (any_) {
+    any_->find(piece, rows);
+    any_->uses(piece, uses);
+  } else {
+    std::error_code ec;
+    std::as_const(*numbered_).visit(piece, CopyRows<const float*>{rows}, ec);
+    assert(!ec);
+  }
+  for (std::size_t i = 0; i < size; ++i)
+    if (numbered_ || uses[i] != KeyUse{}) copy_->add(piece[i], uses[i], rows[i]);
+  most_bytes -= std::min(most_bytes, size * key_bytes);
+  listed_.resize(listed_.size() - size);
 }
 
 DISTRIB_DECL void ShardTable::update_chunk(std::uint64_t count, std::size_t first, std::size_t size, bool keep) {
