@@ -59,6 +59,7 @@ TEST_CASE("RpcClient: a deadline ends only its own call", "[rpc]") {
   client.async_call<Echo>({"never"}, 20ms, [&](std::error_code ec, Text) { story.push_back(ec.message()); });
   client.async_call<Echo>({"a"}, 20s, [&](std::error_code, Text reply) { story.push_back(reply.text); });
   while (story.size() < 2) context.run_one();
+  std::ranges::sort(story);  // which comes first depends on the load of the machine
   CHECK(story == std::vector<std::string>{"a", make_error_code(rpc_errc::deadline_passed).message()});
   client.async_call<Echo>({"b"}, {}, [&](std::error_code, Text reply) { story.push_back(reply.text); });
   while (story.size() < 3) context.run_one();
