@@ -46,7 +46,8 @@ Test = collections.namedtuple("Test", "file cases")  # cases: which of them, as 
 ALSO = [
     ("ps/protocol/sync_", Test("simulation/random_runs_test.cpp", "*a synchronous job*,*backup workers*")),
     ("ps/protocol/async_", Test("simulation/random_runs_test.cpp", "*an asynchronous job*")),
-    ("ps/cut/object_cuts_core", Test("simulation/object_cuts_test.cpp", "*cuts in an object store are found*")),
+    ("ps/cut/object_cuts_core", Test("simulation/object_cuts_test.cpp",
+                                     "*cuts in an object store are found*,*cuts of replicas*found*")),
     ("export_log/export_core", Test("ps/server/shard_exports_test.cpp", "")),
     ("export_log/export_core", Test("simulation/export_log_test.cpp", "")),
     ("rpc/", Test("rpc/handshake_test.cpp", "")),

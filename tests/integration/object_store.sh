@@ -159,6 +159,30 @@ done
 ends_with 0
 same_bits kills
 
+# Two replicas of each shard: the one is killed, then the other, while a worker stands still; and again after the end.
+begin replicas --ps 2 --workers 2 --restart -- --steps $steps --replicas 2
+until_there 'cuts/[0-9]*/00000-r1-of-00002'
+until_there model.ckpt-
+still=$(pid_of worker1)
+kill -STOP "$still" 2>/dev/null || fail 'replicas: worker1 is not there'
+for victim in ps0 ps1; do
+  before=$(pid_of $victim)
+  kill -9 "$before" 2>/dev/null || fail "replicas: $victim is not there"
+  tries=0
+  until [ "$(pid_of $victim)" != "$before" ] || [ $((tries += 1)) -gt 100 ]; do sleep 0.1; done
+  sleep 0.5  # it asks the other replica for its state
+done
+kill -CONT "$still"
+ends_with 0
+same_bits replicas
+until_there "model.ckpt-0*$steps[.]"
+begin replicas --ps 2 --workers 2 -- --steps $steps --replicas 2
+ends_with 0
+same_bits replicas 'after the end'
+begin replicas --ps 2 --workers 2 -- --steps $steps
+ends_with 0
+same_bits replicas 'after the end, without replicas'
+
 begin away --ps 2 --workers 2 --restart -- --steps $steps
 until_there model.ckpt-
 kill -USR1 $store

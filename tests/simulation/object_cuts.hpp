@@ -26,7 +26,8 @@
 /// Random runs of `ObjectCutsCore`: the shards of a job, with up to two and more processes each, that save cuts in one
 /// `sim::Bucket`. Processes are killed, frozen and started beside others; workers die. As cuts see it, training is a
 /// chain of states: a synchronous shard has one of each step, an asynchronous shard gets another one by each
-/// contribution.
+/// contribution. With replicas each shard is saved by two kinds of processes, which have the same states, and help each
+/// other as the protocol says: a replica that is behind goes on from a cut that the other one has told.
 namespace simulation::objects {
 
 using distrib::CheckpointCut;
@@ -59,7 +60,8 @@ class Run;
 /// this class makes none.
 class Process {
  public:
-  Process(Run& run, std::uint32_t shard);
+  /// `number`: of the replica, as `Job` counts them; without replicas that of the shard.
+  Process(Run& run, std::uint32_t number);
   Process(const Process&) = delete;
   auto operator=(const Process&) -> Process& = delete;
   virtual ~Process() = default;
@@ -69,15 +71,19 @@ class Process {
   void take(ObjectAnswer answer);  ///< An answer, or none: then it says `lost`.
 
   [[nodiscard]] auto waits() const -> bool { return request == 0 && !inbox; }
+  [[nodiscard]] auto leaves() const -> bool { return at_ == At::finishing; }
+  /// The cuts that it has told: its own, and those of checkpoints that it found at its start.
+  [[nodiscard]] auto cuts() const -> std::map<Step, CutKey>;
 
   Run& run;
-  std::uint32_t shard;
+  std::uint32_t number, shard, replica;
   bool alive = true, started = false, done = false, finished = false;
   std::uint64_t frozen_until = 0;
   distrib::sim::Bucket::Request request = 0;
   std::optional<ObjectAnswer> inbox;
   const Node* state = nullptr;
   std::optional<distrib::ObjectCutsCore> core;
+  std::map<Step, CutKey> of_checkpoints;  // a cut of the other replica
 
  protected:
   virtual void happens(ObjectAction action) { forward(std::move(action)); }
@@ -103,17 +109,19 @@ class Process {
   enum class At { opening, reading, running, saving, dropping, looking, restoring, finishing };
   struct Out;
   void perform(auto begin);
+  void save();
   void over(distrib::ObjectCutsDone done);
   void die() { alive = false; }
 
   At at_ = At::opening;
+  bool owes_a_cut_ = false;  // of the state that it got from the other replica
   std::optional<ObjectAction> next_;
   std::optional<distrib::ObjectCutsDone> result_;
   ObjectAction repeated_;  // for `then_`
   std::function<void(ObjectAnswer)> then_;
 };
 
-using Make = std::unique_ptr<Process> (*)(Run& run, std::uint32_t shard);
+using Make = std::unique_ptr<Process> (*)(Run& run, std::uint32_t number);
 
 /// What is planted: a kind of process, and whether lists are late.
 struct Mistake {
@@ -124,16 +132,17 @@ struct Mistake {
   bool asynchronous = false;  ///< All runs are of asynchronous jobs.
 };
 
-inline auto honest(Run& run, std::uint32_t shard) -> std::unique_ptr<Process> {
-  return std::make_unique<Process>(run, shard);
+inline auto honest(Run& run, std::uint32_t number) -> std::unique_ptr<Process> {
+  return std::make_unique<Process>(run, number);
 }
 
 /// One run of a seed.
 class Run {
  public:
-  explicit Run(std::uint64_t seed, Make make = honest, bool late_lists = false, bool asynchronous = false)
-      : dice{seed}, make_{make} {
-    is_async = dice.percent(50) || asynchronous;
+  explicit Run(std::uint64_t seed, Make make = honest, bool late_lists = false, bool asynchronous = false,
+               std::uint32_t of_each = 1)
+      : dice{seed}, replicas{of_each}, make_{make} {
+    is_async = (dice.percent(50) || asynchronous) && replicas == 1;
     shards = static_cast<std::uint32_t>(dice.between(1, 3));
     workers = dice.between(1, 3);
     interval = dice.between(1, 3);
@@ -150,9 +159,11 @@ class Run {
     faults_[3] /= 2;
     for (std::uint32_t q = 0; q < shards; ++q) {
       initial.push_back(make_node(0, std::vector<Step>(workers), nullptr));
-      told.push_back(initial.back());
-      told_steps.push_back({0});
       nodes_[{q, 0}] = initial.back();
+    }
+    for (std::uint32_t number = 0; number < numbers(); ++number) {
+      told.push_back(initial[number % shards]);
+      told_steps.push_back({0});
     }
     buffers_from.assign(workers, 0);
   }
@@ -168,6 +179,7 @@ class Run {
 
   // --- what processes ask ---
 
+  [[nodiscard]] auto numbers() const -> std::uint32_t { return shards * replicas; }
   [[nodiscard]] auto is_wanted(Step step) const -> bool { return step == last || (!is_async && step % every == 0); }
   [[nodiscard]] auto is_due(Step step) const -> bool { return step % interval == 0 || step == last; }
 
@@ -220,13 +232,37 @@ class Run {
     if (now.step > clock_) return false;  // the next step needs the values of all shards
     const Step common = buffers_from.front();
     if (now.step + 1 <= common) {  // what this step needs was let go: a worker sends the shard to the common cut
-      if (!process.core->cuts().contains(common)) return cannot_serve(process);
+      if (!process.cuts().contains(common)) return replicas > 1 ? is_helped(process) : cannot_serve(process);
       clock_ = std::max(clock_, common);
       restore = common;
       return true;
     }
     process.state = node_at(process.shard, now.step + 1, &now);
     return true;
+  }
+
+  /// Returns the newest cut of the other replica that is newer than what the process has; null: there is none.
+  auto state_for(const Process& process) -> const Node* {
+    Step newest = process.state->step;
+    for (const Process* other : live())
+      if (other->started && other->shard == process.shard && other->replica != process.replica)
+        for (const auto& [step, key] : other->cuts()) newest = std::max(newest, step);
+    return newest == process.state->step ? nullptr : nodes_.at({process.shard, newest});
+  }
+  /// Workers have let go of what the process needs: it goes on from a cut of the other replica, or waits for it.
+  auto is_helped(Process& process) -> bool {
+    if (const Node* state = state_for(process)) {
+      process.state = state;
+      return true;
+    }
+    Step most = 0;
+    for (std::uint32_t number = process.shard; number < numbers(); number += shards) {
+      const Process& of = *processes_[number];
+      if (!of.alive || !of.started || is_followed(of)) return false;  // it comes back, and has more
+      most = std::max(most, of.state->step);
+    }
+    if (most > process.state->step) return false;
+    return cannot_serve(process);
   }
 
   auto node_at(std::uint32_t shard, Step step, const Node* parent) -> const Node* {
@@ -237,7 +273,7 @@ class Run {
 
   /// Workers hear that a cut is durable, and let go of what all shards have.
   void tell(const Process& process, const Node& node) {
-    const std::uint32_t q = process.shard;
+    const std::uint32_t q = process.number;
     if (is_async) {
       if (told[q]->descends(node)) return;  // told late; a larger claim has told more since
       if (!node.descends(*told[q])) throw Wrong{"a told cut is not of the history told before"};
@@ -249,32 +285,37 @@ class Run {
     } else {
       told_steps[q].insert(node.step);
       if (node.step > told[q]->step) told[q] = &node;
-      buffers_from.assign(workers, common_told());
+      buffers_from.assign(workers, std::max(buffers_from.front(), common_told()));
     }
-    const auto ended = [this](const Node* of) { return of->step == last; };
-    if (node.step == last && complete() < last && std::all_of(told.begin(), told.end(), ended))
+    std::set<std::uint32_t> ended;
+    for (std::uint32_t number = 0; number < numbers(); ++number)
+      if (told[number]->step == last) ended.insert(number % shards);
+    if (node.step == last && complete() < last && ended.size() == shards)
       throw Wrong{"the last step is told, and its checkpoint is not there"};
   }
 
   /// A process joins: it tells which cuts it has.
   void joined(const Process& process) {
-    const std::uint32_t q = process.shard;
+    const std::uint32_t q = process.number;
     if (is_followed(process)) return;  // it will tell nothing
     if (is_async ? !process.state->descends(*told[q]) : process.state->step < told[q]->step)
       throw Wrong{"what was told durable is not found"};
     told[q] = process.state;
     if (is_async) return;
-    for (const auto& [step, key] : process.core->cuts()) told_steps[q].insert(step);
+    for (const auto& [step, key] : process.cuts()) told_steps[q].insert(step);
   }
 
   /// The common cut as a shard knows it: what it hears is true, and may be old.
-  [[nodiscard]] auto known_common() -> Step { return !is_async && dice.percent(70) ? common_told() : 0; }
+  [[nodiscard]] auto known_common() -> Step {
+    if (is_async || !dice.percent(70)) return 0;
+    return replicas > 1 ? buffers_from.front() : common_told();
+  }
 
   [[nodiscard]] auto is_followed(const Process& process) const -> bool {
-    const std::string prefix = names.claims(process.shard);
+    const std::string prefix = names.claims(process.shard, process.replica);
     const auto& objects = bucket->objects();
     for (auto at = objects.lower_bound(prefix); at != objects.end() && at->first.starts_with(prefix); ++at) {
-      const auto claim = names.claim_of(at->first, process.shard);
+      const auto claim = names.claim_of(at->first, process.shard, process.replica);
       if (claim && *claim > process.core->claim()) return true;
     }
     return false;
@@ -285,6 +326,28 @@ class Run {
   }
   [[nodiscard]] auto all_done() const -> bool {
     return std::all_of(processes_.begin(), processes_.end(), [](const auto& process) { return process->done; });
+  }
+
+  /// Returns the cut of a shard that a checkpoint names.
+  auto cut_in(const distrib::CheckpointKey& checkpoint, std::uint32_t shard) -> std::optional<CutKey> {
+    const auto index = bucket->objects().find(names.checkpoint(checkpoint));
+    if (index == bucket->objects().end()) return std::nullopt;
+    return cuts_in(*index).at(shard).key;
+  }
+  /// Returns the state in a cut; null: it is gone.
+  [[nodiscard]] auto state_in(const CutKey& key) const -> const Node* {
+    const auto object = bucket->objects().find(names.cut(key));
+    return object == bucket->objects().end() ? nullptr : node_of(*object->second);
+  }
+
+  /// True if an index names the cut.
+  [[nodiscard]] auto is_named(const CutKey& key) -> bool {
+    const auto& objects = bucket->objects();
+    const std::string prefix = names.checkpoints();
+    for (auto at = objects.lower_bound(prefix); at != objects.end() && at->first.starts_with(prefix); ++at)
+      for (const CheckpointCut& cut : cuts_in(*at))
+        if (cut.key == key) return true;
+    return false;
   }
 
   /// The newest step whose checkpoint is whole.
@@ -301,7 +364,7 @@ class Run {
   distrib::CutObjectNames names{"run"};
   std::optional<distrib::sim::Bucket> bucket;
   bool is_async = false;
-  std::uint32_t shards = 1;
+  std::uint32_t shards = 1, replicas = 1;
   std::uint64_t workers = 1;
   Step interval = 1, last = 1, every = 1;
   std::vector<const Node*> initial;
@@ -317,10 +380,23 @@ class Run {
     return all_.back().get();
   }
 
+  /// True if the cuts of this replica count: it has joined, or no replica of its shard has.
+  [[nodiscard]] auto counts(std::uint32_t number) const -> bool {
+    if (replicas == 1) return true;
+    const auto is_there = [this](std::uint32_t of) {
+      return of < processes_.size() && processes_[of]->alive && processes_[of]->started;
+    };
+    if (is_there(number)) return true;
+    for (std::uint32_t of = number % shards; of < numbers(); of += shards)
+      if (is_there(of)) return false;
+    return true;
+  }
   [[nodiscard]] auto common_told() const -> Step {
-    for (auto step = told_steps.front().rbegin();; ++step)
-      if (std::all_of(told_steps.begin(), told_steps.end(), [&](const auto& of) { return of.contains(*step); }))
-        return *step;
+    std::vector<const std::set<Step>*> lists;
+    for (std::uint32_t number = 0; number < numbers(); ++number)
+      if (counts(number)) lists.push_back(&told_steps[number]);
+    for (auto step = lists.front()->rbegin();; ++step)
+      if (std::all_of(lists.begin(), lists.end(), [&](const auto* of) { return of->contains(*step); })) return *step;
   }
 
   [[nodiscard]] auto live() const -> std::vector<Process*> {
@@ -368,27 +444,38 @@ class Run {
   /// A worker dies. A new one joins all shards, and all go to the newest cut that all have.
   void worker_dies() {
     if (is_async) return;  // it begins after what was told
-    std::vector<Process*> now(shards);
+    std::vector<Process*> newest(numbers());
     for (Process* process : live())
       if (process->started &&
-          (now[process->shard] == nullptr || process->core->claim() > now[process->shard]->core->claim()))
-        now[process->shard] = process;
-    for (const Process* process : now)
+          (newest[process->number] == nullptr || process->core->claim() > newest[process->number]->core->claim()))
+        newest[process->number] = process;
+    std::vector<Process*> now;
+    std::set<std::uint32_t> there;
+    for (Process* process : newest) {
+      if (process == nullptr && replicas > 1) continue;
       if (process == nullptr || is_followed(*process)) return;  // it waits
+      if (replicas > 1 && process->leaves()) continue;  // it serves no worker any more
+      // A replica that is behind gets a state of the other one first.
+      if (replicas > 1 && process->state->step < buffers_from.front()) continue;
+      now.push_back(process);
+      there.insert(process->shard);
+    }
+    if (there.size() < shards) return;
+    std::vector<std::map<Step, CutKey>> lists;
+    for (const Process* process : now) lists.push_back(process->cuts());
     Step common = 0;
-    for (const auto& [step, key] : now.front()->core->cuts())
-      if (std::all_of(now.begin(), now.end(), [&](const Process* of) { return of->core->cuts().contains(step); }))
-        common = step;
-    for (const Process* process : now)
-      if (common != 0 && !bucket->objects().contains(names.cut(process->core->cuts().at(common))))
-        throw Wrong{"the common cut is gone"};
+    for (const auto& [step, key] : lists.front())
+      if (std::all_of(lists.begin(), lists.end(), [&](const auto& of) { return of.contains(step); })) common = step;
+    if (replicas > 1 && common < buffers_from.front()) return;
+    for (const auto& list : lists)
+      if (common != 0 && !bucket->objects().contains(names.cut(list.at(common)))) throw Wrong{"the common cut is gone"};
     clock_ = common;
     for (Process* process : live())
       if (process->started && process->state->step > common) process->state = nodes_.at({process->shard, common});
   }
 
-  auto start(std::uint32_t shard) -> std::unique_ptr<Process> {
-    auto process = make_(*this, shard);
+  auto start(std::uint32_t number) -> std::unique_ptr<Process> {
+    auto process = make_(*this, number);
     process->start();
     return process;
   }
@@ -405,18 +492,18 @@ class Run {
   }
 
   auto run_all() -> std::string {
-    const std::uint64_t span = 60 * last * shards;
+    const std::uint64_t span = 60 * last * numbers();
     std::vector<std::pair<std::uint64_t, int>> planned;
     for (int kind = 0; kind < 4; ++kind)
       for (std::uint64_t i = 0; i < faults_[static_cast<std::size_t>(kind)]; ++i)
         planned.emplace_back(dice.between(1, span), kind);
     std::sort(planned.rbegin(), planned.rend());
-    for (std::uint32_t q = 0; q < shards; ++q) processes_.push_back(start(q));
-    std::vector<std::uint64_t> down(shards);
+    for (std::uint32_t q = 0; q < numbers(); ++q) processes_.push_back(start(q));
+    std::vector<std::uint64_t> down(numbers());
     for (std::uint64_t now = 0;; ++now) {
       if (now == 100'000) return "stuck";
       for (; !planned.empty() && planned.back().first <= now; planned.pop_back()) suffer(planned.back().second, now);
-      for (std::uint32_t q = 0; q < shards; ++q) {  // a dead process is started again
+      for (std::uint32_t q = 0; q < numbers(); ++q) {  // a dead process is started again
         if (processes_[q]->alive || processes_[q]->finished) continue;
         if (down[q] == 0) down[q] = dice.between(1, 60);
         if (--down[q] == 0) processes_[q] = start(q);
@@ -451,9 +538,9 @@ class Run {
     Process* process = list[dice.below(list.size())];
     if (kind == 0) process->alive = false;
     if (kind == 1) process->frozen_until = now + dice.between(20, 1500);
-    if (kind == 2 && processes_[process->shard].get() == process) {  // a second one beside it
-      extra_.push_back(std::move(processes_[process->shard]));
-      processes_[extra_.back()->shard] = start(extra_.back()->shard);
+    if (kind == 2 && processes_[process->number].get() == process) {  // a second one beside it
+      extra_.push_back(std::move(processes_[process->number]));
+      processes_[extra_.back()->number] = start(extra_.back()->number);
     }
   }
 
@@ -465,7 +552,7 @@ class Run {
     while (auto performed = bucket->perform_any())
       if (performed->changed) check();
     bucket->heal();
-    for (std::uint32_t q = 0; q < shards; ++q) processes_[q] = start(q);
+    for (std::uint32_t q = 0; q < numbers(); ++q) processes_[q] = start(q);
     for (int events = 0;; ++events) {
       if (events == 200'000) return "stuck at the end";
       if (auto performed = bucket->perform_any()) {
@@ -486,7 +573,8 @@ class Run {
       if (names.checkpoint_of(object.first))
         for (const CheckpointCut& cut : cuts_in(object)) named.insert(names.cut(cut.key));
     for (const auto& [key, bytes] : bucket->objects())
-      if (names.cut_of(key) && names.cut_of(key)->step != last && !named.contains(key)) return "left over";
+      if (names.cut_of(key) && (names.cut_of(key)->step != last || replicas > 1) && !named.contains(key))
+        return "left over";
     return bucket->uploads() == 0 ? "" : "an upload is left";
   }
 
@@ -513,10 +601,13 @@ struct Process::Out {
   void operator()(distrib::ObjectCutsDone result) const { process.result_ = std::move(result); }
 };
 
-inline Process::Process(Run& of, std::uint32_t number) : run{of}, shard{number} {
+inline Process::Process(Run& of, std::uint32_t of_job)
+    : run{of}, number{of_job}, shard{of_job % of.shards}, replica{of_job / of.shards} {
   distrib::ObjectCutsOptions options;
   options.shard = shard;
   options.shards = run.shards;
+  options.replica = replica;
+  options.replicas = run.replicas;
   options.synchronous = !run.is_async;
   options.last_step = run.last;
   options.settings.directory = "run";
@@ -571,13 +662,25 @@ inline auto Process::cut_of(const ObjectAction& action) const -> std::optional<C
   return run.names.cut_of(action.key);
 }
 inline auto Process::is_list_of_claims(const ObjectAction& action) const -> bool {
-  return action.kind == ObjectAction::Kind::list && action.key == run.names.claims(shard);
+  return action.kind == ObjectAction::Kind::list && action.key == run.names.claims(shard, replica);
+}
+inline auto Process::cuts() const -> std::map<Step, CutKey> {
+  std::map<Step, CutKey> all = core->cuts();
+  all.insert(of_checkpoints.begin(), of_checkpoints.end());
+  return all;
 }
 
 inline void Process::over(distrib::ObjectCutsDone result) {
   if (result.failure) return die();  // it was followed, or what it looked for is gone
   switch (std::exchange(at_, At::running)) {
     case At::opening:
+      if (result.of_sibling)
+        if (const auto cut = run.cut_in(*result.of_sibling, shard))
+          if (const Node* found = run.state_in(*cut)) {  // it is newer than all own cuts
+            of_checkpoints[cut->step] = *cut;
+            state = found;
+            break;
+          }
       at_ = At::reading;
       if (!core->cuts().empty()) return perform([this](auto& out) { core->read(core->cuts().rbegin()->first, out); });
       state = run.initial[shard];
@@ -590,6 +693,17 @@ inline void Process::over(distrib::ObjectCutsDone result) {
   at_ = At::running;
   if (std::exchange(started, true)) return;
   run.joined(*this);
+  if (run.replicas == 1 || !run.dice.percent(80)) return;
+  if (const Node* newer = run.state_for(*this)) {  // not told before it is saved
+    state = newer;
+    owes_a_cut_ = true;
+  }
+}
+
+inline void Process::save() {
+  at_ = At::saving;
+  saving_ = state;
+  perform([this](auto& out) { core->save(saving_->step, run.object_of(shard, *saving_), out); });
 }
 
 inline void Process::work() {
@@ -605,19 +719,23 @@ inline void Process::work() {
       return perform([&](auto& out) { core->drop(old.front(), false, out); });
     }
   }
+  if (std::exchange(owes_a_cut_, false) && !cuts().contains(state->step)) return save();
   std::optional<Step> restore;
   if (run.advance(*this, restore)) {
+    if (restore && !core->cuts().contains(*restore)) {
+      state = run.state_in(of_checkpoints.at(*restore));
+      if (state == nullptr) throw Wrong{"the common cut of a checkpoint is gone"};
+      return;
+    }
     if (restore) {
       at_ = At::restoring;
       return perform([&](auto& out) { core->read(*restore, out); });
     }
     const Step step = state->step;
-    if (!run.is_due(step) || (core->cuts().contains(step) && !run.is_async)) return;
-    at_ = At::saving;
-    saving_ = state;
-    return perform([&](auto& out) { core->save(step, run.object_of(shard, *saving_), out); });
+    if (!run.is_due(step) || (cuts().contains(step) && !run.is_async)) return;
+    return save();
   }
-  if (state->step >= run.last && core->cuts().contains(run.last)) {
+  if (state->step >= run.last && cuts().contains(run.last)) {
     done = true;
     if (run.all_done()) {
       at_ = At::finishing;

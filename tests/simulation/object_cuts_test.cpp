@@ -38,7 +38,7 @@ struct LooksTooEarly : Process {
     if (is_list_of_claims(action) && wrote_) return reply(seen_);
     wrote_ = is_put_of_cut(action);
     if (!wrote_) return forward(std::move(action));
-    ask(ObjectAction::list(run.names.claims(shard)), [this, action](ObjectAnswer answer) {
+    ask(ObjectAction::list(run.names.claims(shard, replica)), [this, action](ObjectAnswer answer) {
       seen_ = std::move(answer);
       forward(action);
     });
@@ -51,7 +51,7 @@ struct LooksTooEarly : Process {
 struct ListsBeforeItClaims : Process {
   using Process::Process;
   void happens(ObjectAction action) override {
-    if (action.kind == Kind::put && run.names.claim_of(action.key, shard) && !seen_)
+    if (action.kind == Kind::put && run.names.claim_of(action.key, shard, replica) && !seen_)
       return ask(ObjectAction::list(run.names.cuts()), [this, action](ObjectAnswer answer) {
         seen_ = std::move(answer);
         forward(action);
@@ -223,7 +223,7 @@ struct SweepsAllOthers : Process {
       std::vector<std::string> others;
       for (const auto& info : answer.objects) {
         const auto key = run.names.cut_of(info.key);
-        if (!key || key->shard != shard || key->claim == core->claim()) continue;
+        if (!key || key->shard != shard || key->replica != replica || key->claim == core->claim()) continue;
         const auto listed = core->cuts().find(key->step);
         if (listed == core->cuts().end() || listed->second != *key) others.push_back(info.key);
       }
@@ -233,8 +233,111 @@ struct SweepsAllOthers : Process {
   bool wrote_ = false;
 };
 
-template <class T> auto make(Run& run, std::uint32_t shard) -> std::unique_ptr<Process> {
-  return std::make_unique<T>(run, shard);
+/// Both replicas of a shard claim it under one name.
+struct SharesItsClaims : Process {
+  using Process::Process;
+  void happens(ObjectAction action) override {
+    const std::string own = run.names.claims(shard, replica);
+    if (action.key.starts_with(own)) action.key = run.names.claims(shard) + action.key.substr(own.size());
+    lists_ = action.kind == Kind::list && action.key == run.names.claims(shard);
+    forward(std::move(action));
+  }
+  void comes(ObjectAnswer answer) override {
+    const std::string shared = run.names.claims(shard), own = run.names.claims(shard, replica);
+    if (lists_)
+      for (auto& info : answer.objects) info.key = own + info.key.substr(shared.size());
+    pass(std::move(answer));
+  }
+  bool lists_ = false;
+};
+
+/// The cuts of both replicas have names as if the first one had saved them; the claims have their own.
+struct SharesTheNamesOfCuts : Process {
+  using Process::Process;
+  void happens(ObjectAction action) override {
+    if (auto key = cut_of(action)) {
+      key->replica = 0;
+      action.key = run.names.cut(*key);
+    }
+    lists_ = action.kind == Kind::list && action.key == run.names.cuts();
+    forward(std::move(action));
+  }
+  void comes(ObjectAnswer answer) override {
+    if (lists_)
+      for (auto& info : answer.objects)
+        if (auto key = run.names.cut_of(info.key); key && key->shard == shard) {
+          key->replica = replica;
+          info.key = run.names.cut(*key);
+        }
+    pass(std::move(answer));
+  }
+  bool lists_ = false;
+};
+
+/// After a cut was written, the claims of the other replica are listed.
+struct LooksAtTheOther : Process {
+  using Process::Process;
+  void happens(ObjectAction action) override {
+    if (is_list_of_claims(action) && wrote_) action.key = run.names.claims(shard, 1 - replica);
+    else wrote_ = is_put_of_cut(action);
+    forward(std::move(action));
+  }
+  bool wrote_ = false;
+};
+
+/// Checkpoints are made of the cuts of first replicas only.
+struct MergesFirstReplicas : Process {
+  using Process::Process;
+  void happens(ObjectAction action) override {
+    lists_ = action.kind == Kind::list && action.key != run.names.cuts() && action.key.starts_with(run.names.cuts());
+    forward(std::move(action));
+  }
+  void comes(ObjectAnswer answer) override {
+    if (lists_)
+      std::erase_if(answer.objects, [this](const auto& info) {
+        const auto key = run.names.cut_of(info.key);
+        return key && key->replica != 0;
+      });
+    pass(std::move(answer));
+  }
+  bool lists_ = false;
+};
+
+/// A replica removes the cuts of the other one, but those that an index names when it looks.
+struct SweepsTheOther : Process {
+  using Process::Process;
+  void happens(ObjectAction action) override {
+    const bool sweeps = wrote_ && action.kind == Kind::list && action.key == run.names.cuts();
+    wrote_ = wrote_ || is_put_of_cut(action);
+    if (!sweeps) return forward(std::move(action));
+    wrote_ = false;
+    ask(ObjectAction::list(run.names.cuts()), [this, action](const ObjectAnswer& answer) {
+      std::vector<std::string> others;
+      for (const auto& info : answer.objects) {
+        const auto key = run.names.cut_of(info.key);
+        if (key && key->shard == shard && key->replica != replica && !run.is_named(*key)) others.push_back(info.key);
+      }
+      remove_all(std::move(others), [this, action] { forward(action); });
+    });
+  }
+  bool wrote_ = false;
+};
+
+/// A replica that has ended removes its last cut, also if the checkpoint has it.
+struct RemovesItsLastCut : Process {
+  using Process::Process;
+  void happens(ObjectAction action) override {
+    const bool ends = done && run.all_done() && action.kind == Kind::list && action.key == run.names.cuts();
+    const auto last = core->cuts().find(run.last);
+    if (!ends || removed_ || last == core->cuts().end()) return forward(std::move(action));
+    removed_ = true;
+    remove_all({run.names.cut(last->second)}, [this, action] { forward(action); });
+  }
+  bool removed_ = false;
+};
+
+template <class T> auto make(Run& run, std::uint32_t number) -> std::unique_ptr<Process> {
+  return std::make_unique<T>(run, number);
 }
 
 constexpr Mistake planted[] = {
@@ -254,14 +357,30 @@ constexpr Mistake planted[] = {
     {"lists are late", honest, true},
 };
 
-auto outcome(const Mistake& mistake, std::uint64_t seed) -> std::string {
-  return Run{seed, mistake.make, mistake.late_lists}.go();
+/// In runs with replicas.
+constexpr Mistake planted_with_replicas[] = {
+    {"both replicas claim the shard under one name", make<SharesItsClaims>},
+    {"the cuts of both replicas have one name", make<SharesTheNamesOfCuts>},
+    {"the claims of the other replica are listed", make<LooksAtTheOther>},
+    {"checkpoints are made of first replicas only", make<MergesFirstReplicas>},
+    {"a replica removes the cuts of the other one", make<SweepsTheOther>},
+    {"the last cut is removed though the checkpoint has it", make<RemovesItsLastCut>},
+    {"no list of claims after a cut was written", make<NeverLooks>},
+    {"a cut is told when it is sent", make<TellsWhenSent>},
+    {"the last cut is told before its checkpoint is made", make<TellsTheLastEarly>},
+    {"no checkpoint is kept", make<KeepsNoCheckpoint>},
+    {"the old cut is removed before the new one is written", make<RemovesTheOldFirst>},
+    {"lists are late", honest, true},
+};
+
+auto outcome(const Mistake& mistake, std::uint64_t seed, std::uint32_t replicas = 1) -> std::string {
+  return Run{seed, mistake.make, mistake.late_lists, false, replicas}.go();
 }
 
-void check_honest(std::uint64_t first, std::uint64_t count) {
+void check_honest(std::uint64_t first, std::uint64_t count, std::uint32_t replicas = 1) {
   std::uint64_t wrong = 0;
   for (std::uint64_t seed = first; seed < first + count && wrong < 5; ++seed) {
-    const std::string what = Run{seed}.go();
+    const std::string what = Run{seed, honest, false, false, replicas}.go();
     if (what.empty()) continue;
     ++wrong;
     CAPTURE(seed);
@@ -282,13 +401,19 @@ TEST_CASE("Random runs: cuts in an object store are found, whatever happens", "[
   check_honest(0, seeds);
 }
 
+TEST_CASE("Random runs: cuts of replicas in an object store are found, whatever happens", "[simulation]") {
+  check_honest(0, seeds, 2);
+}
+
 TEST_CASE("Random runs find each mistake in what is written to an object store", "[simulation]") {
-  for (const Mistake& mistake : planted) {
+  const auto find = [](const Mistake& mistake, std::uint32_t replicas) {
     std::uint64_t seed = 0;
-    while (seed < mistake.most && outcome(mistake, seed).empty()) ++seed;
-    CAPTURE(mistake.name);
+    while (seed < mistake.most && outcome(mistake, seed, replicas).empty()) ++seed;
+    CAPTURE(mistake.name, replicas);
     CHECK(seed < mistake.most);
-  }
+  };
+  for (const Mistake& mistake : planted) find(mistake, 1);
+  for (const Mistake& mistake : planted_with_replicas) find(mistake, 2);
 }
 
 TEST_CASE("Random runs: the requested seeds of cuts in an object store", "[.seeds][simulation]") {
@@ -296,22 +421,30 @@ TEST_CASE("Random runs: the requested seeds of cuts in an object store", "[.seed
   check_honest(from, support::told_seeds().count.value_or(10'000));
 }
 
+TEST_CASE("Random runs: the requested seeds of cuts of replicas in an object store", "[.seeds][simulation]") {
+  const std::uint64_t from = support::told_seeds().from;
+  check_honest(from, support::told_seeds().count.value_or(10'000), 2);
+}
+
 TEST_CASE("Random runs: how often they find mistakes with object stores", "[.found][simulation]") {
   const support::ToldSeeds told = support::told_seeds();
   const std::uint64_t count = told.count.value_or(1000);
-  for (const Mistake& mistake : planted) {
+  const auto tell = [&told, count](const Mistake& mistake, std::uint32_t replicas) {
     std::map<std::string, int> how;
     std::uint64_t shown = 0, first = told.from + count;
     for (std::uint64_t seed = told.from + count; seed-- > told.from;) {
-      const std::string what = outcome(mistake, seed);
+      const std::string what = outcome(mistake, seed, replicas);
       if (what.empty()) continue;
       ++shown;
       first = seed;
       ++how[what];
     }
-    std::printf("%s: %llu of %llu seeds, the first is %llu\n", mistake.name, static_cast<unsigned long long>(shown),
-                static_cast<unsigned long long>(count), static_cast<unsigned long long>(first));
+    std::printf("%s%s: %llu of %llu seeds, the first is %llu\n", replicas > 1 ? "replicas: " : "", mistake.name,
+                static_cast<unsigned long long>(shown), static_cast<unsigned long long>(count),
+                static_cast<unsigned long long>(first));
     for (const auto& [what, times] : how) std::printf("  %4d: %s\n", times, what.c_str());
     std::fflush(stdout);
-  }
+  };
+  for (const Mistake& mistake : planted) tell(mistake, 1);
+  for (const Mistake& mistake : planted_with_replicas) tell(mistake, 2);
 }

@@ -25,7 +25,8 @@ job.
   gaps        --count jobs (3) in which parameter servers are killed: measures how long a worker finishes no step
   store       --count jobs (1) whose cuts, checkpoints and events are in an object store, and nothing is shared: each
               process is killed --kills times (20), and meanwhile the store is away for 10 s. The store is a bucket in
-              memory, or --store: the program versitygw, which is killed and started again
+              memory, or --store: the program versitygw, which is killed and started again. Also with replicas:
+              `-- --replicas=2`
   endurance   --seconds (60) with a kill every 5 s: processes that are not killed must not grow
 
 The output lines start with the options that repeat them; for a seed add --count 1. TRAIN_OPTIONs go to the disturbed

@@ -36,7 +36,6 @@ enum class train_errc {
   session_over,     ///< `run` of a session was called after its end: all steps are done, it was asked to stop, or an error has ended it. Ask `should_stop()` before each `run`.
   not_ready,        ///< A session could not begin: within `SessionOptions::max_wait` the chief has not joined, or the parameter servers have sent no values; or `SessionOptions::ready` reports what is missing. Start the other tasks, or give them more time.
   cannot_export,    ///< `ExportModel` in a job that it cannot export: one in one process, an asynchronous one, or one whose steps may differ after a restart (backup workers, `OwnBatches`); or a table is kept as float16. Train it synchronously in a cluster, keep the table as bfloat16 or float32, or leave the hook out.
-  replicas_in_store, ///< A job with replicas would save in an object store. Save in a directory, or leave the replicas out: what is in the store outlives any disk.
   cannot_deal,      ///< `--ranks` in a job whose ranks cannot be dealt; the text says why. Dealt ranks need a synchronous job in a cluster, without backup workers and tables, that adds in a tree (`with_reduction(ReductionOrder::tree)`, which is the default above 8 ranks), without `OwnBatches`, `ExportModel` and sessions. Train so, or leave `--ranks` out.
 };
 // clang-format on
@@ -102,8 +101,6 @@ inline constexpr ErrorText train_texts[] = {
     {train_errc::cannot_export, failure::unsupported,
      "ExportModel needs a cluster, a synchronous job without backup workers and OwnBatches, and no table kept as "
      "float16: train so, or leave the hook out"},
-    {train_errc::replicas_in_store, failure::unsupported,
-     "a job with replicas cannot save in an object store: name a directory, or leave the replicas out"},
     {train_errc::cannot_deal, failure::unsupported,
      "the ranks of this job cannot be dealt to processes: change what the text names, or leave --ranks out"},
 };

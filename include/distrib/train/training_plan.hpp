@@ -87,7 +87,7 @@ class TrainingPlan {
   [[nodiscard]] DISTRIB_DECL auto local_job(const OpenModel& model, Step done = 0) const -> PlannedJob;
 
   /// Returns the job on `tasks` parameter servers and `ranks` workers. Each worker keeps at most `replay_budget_bytes`
-  /// of its contributions until a cut contains them. Throws as `local_job`; `train_errc::replicas_in_store`.
+  /// of its contributions until a cut contains them. Throws as `local_job`.
   [[nodiscard]] DISTRIB_DECL auto cluster_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
                                               std::size_t replay_budget_bytes) const -> PlannedJob;
 

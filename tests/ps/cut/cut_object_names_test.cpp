@@ -12,6 +12,7 @@ namespace {
 const CutObjectNames run_names{"a/run/"};
 const ObjectClaim a_claim{12, 0xabc};
 const CutKey a_cut{300, 1, 4, a_claim, 7};
+const CutKey a_second_cut{300, 1, 4, a_claim, 7, 1};
 }  // namespace
 
 TEST_CASE("Names of objects are fixed, because other versions read them") {
@@ -19,6 +20,9 @@ TEST_CASE("Names of objects are fixed, because other versions read them") {
   CHECK(run_names.base(3, a_claim) == "a/run/bases/00003/0000000012-0000000000000abc");
   CHECK(run_names.cut(a_cut) ==
         "a/run/cuts/00000000000000000300/00001-of-00004.0000000012-0000000000000abc.0000000007");
+  CHECK(run_names.claim(3, a_claim, 1) == "a/run/claims/00003-r1/0000000012-0000000000000abc");
+  CHECK(run_names.cut(a_second_cut) ==
+        "a/run/cuts/00000000000000000300/00001-r1-of-00004.0000000012-0000000000000abc.0000000007");
   CHECK(run_names.checkpoint({300, 0xf00}) == "a/run/model.ckpt-00000000000000000300.0000000000000f00.index");
   CHECK(run_names.preserved(300) == "a/run/keep/00000000000000000300");
 }
@@ -38,6 +42,8 @@ TEST_CASE("A name of an object is read back") {
   CHECK(run_names.claim_of(run_names.claim(3, a_claim), 3) == a_claim);
   CHECK(run_names.base_of(run_names.base(3, a_claim), 3) == a_claim);
   CHECK(run_names.cut_of(run_names.cut(a_cut)) == a_cut);
+  CHECK(run_names.claim_of(run_names.claim(3, a_claim, 1), 3, 1) == a_claim);
+  CHECK(run_names.cut_of(run_names.cut(a_second_cut)) == a_second_cut);
   const CheckpointKey checkpoint{~Step{0}, ~std::uint64_t{0}};
   CHECK(run_names.checkpoint_of(run_names.checkpoint(checkpoint)) == checkpoint);
   CHECK(run_names.preserved_of(run_names.preserved(~Step{0})) == ~Step{0});
@@ -60,6 +66,11 @@ TEST_CASE("Other names of objects are passed over") {
   CHECK_FALSE(run_names.claim_of("a/run/claims/00003/9999999999-0000000000000abc", 3));
   CHECK_FALSE(run_names.claim_of("a/run/claims/00003/0000000012-0000000000000ABC", 3));
   CHECK_FALSE(run_names.preserved_of("a/run/keep/0000000000000000030x"));
+  CHECK_FALSE(run_names.claim_of(run_names.claim(3, a_claim, 1), 3));
+  CHECK_FALSE(run_names.claim_of(claim, 3, 1));
+  for (const char* const shard : {"00001-r0", "00001-r", "00001-r12", "00001-rx", "00001r1"})
+    CHECK_FALSE(run_names.cut_of("a/run/cuts/00000000000000000300/" + std::string{shard} +
+                                 "-of-00004.0000000012-0000000000000abc.0000000007"));
 }
 
 TEST_CASE("Claims and cuts are ordered as their names are") {

@@ -135,6 +135,19 @@ struct Talk {
   std::uint32_t shard_ = 0;
 };
 
+/// A replica of a shard that has two.
+struct OfReplica : Talk {
+  OfReplica(StoredObjects& in, std::uint32_t shard, std::uint32_t replica, std::uint64_t nonce)
+      : Talk{in, [&] {
+               auto options = options_of(shard, nonce);
+               options.replica = replica;
+               options.replicas = 2;
+               return options;
+             }()} {
+    shard_ = shard;
+  }
+};
+
 struct OfShard : Talk {
   OfShard(StoredObjects& in, std::uint32_t shard, std::uint64_t nonce, bool synchronous = true)
       : Talk{in, [&] {
@@ -608,4 +621,156 @@ TEST_CASE("When the job is done, cuts without a checkpoint are removed") {
   one.finish();
   CHECK(count_of(objects, object_names.cuts()) == 2);
   CHECK(count_of(objects, object_names.cuts_of(100)) == 2);
+}
+
+TEST_CASE("Each replica of a shard has claims and cuts of its own") {
+  StoredObjects objects;
+  OfReplica first{objects, 0, 0, 5}, second{objects, 0, 1, 6};
+  first.open();
+  second.others_answer = true;  // the first one answers, and has not the claim of the second one
+  CHECK_FALSE(second.open().failure);
+  CHECK(objects.contains(object_names.claim(0, {1, 5})));
+  CHECK(objects.contains(object_names.claim(0, {1, 6}, 1)));
+  for (const Step step : std::vector<Step>{1, 2}) {
+    CHECK_FALSE(first.save(step).failure);
+    CHECK_FALSE(second.save(step).failure);
+  }
+  CHECK(second.name(2) == object_names.cut({2, 0, 2, {1, 6}, 2, 1}));
+  OfReplica again{objects, 0, 1, 7};
+  CHECK(again.open().cuts.size() == 2);
+  CHECK(second.save(3).failure.code == ps_errc::shard_taken_over);
+  CHECK_FALSE(first.save(3).failure);
+  for (const Step step : std::vector<Step>{1, 2}) first.drop(step);
+  first.save(4);
+  CHECK(count_of(objects, object_names.cuts_of(1)) == 1);  // the other replica needs its own
+  again.uploads = {{object_names.cut({9, 0, 2, {1, 5}, 9}), "a"}, {object_names.cut({9, 0, 2, {1, 6}, 9, 1}), "b"}};
+  again.open();
+  REQUIRE(again.uploads.size() == 1);
+  CHECK(again.uploads.front().id == "a");
+}
+
+TEST_CASE("A checkpoint consists of cuts of any replicas, and is made once") {
+  StoredObjects objects;
+  OfReplica zero{objects, 0, 0, 5}, zero_again{objects, 0, 1, 6}, one{objects, 1, 0, 7}, one_again{objects, 1, 1, 8};
+  for (Talk* talk : {static_cast<Talk*>(&zero), static_cast<Talk*>(&zero_again), static_cast<Talk*>(&one),
+                     static_cast<Talk*>(&one_again)})
+    talk->open();
+  zero_again.save(10);
+  CHECK(count_of(objects, object_names.checkpoints()) == 0);
+  one.save(10);
+  CHECK(count_of(objects, object_names.checkpoints()) == 1);
+  zero.save(10);
+  CHECK(zero.requests == Requests{"put cuts", "list claims", "list cuts", "list index", "get index", "list index",
+                                  "list cuts", "list cuts"});
+  one_again.save(10);
+  CHECK(count_of(objects, object_names.checkpoints()) == 1);
+  OfReplica newer{objects, 0, 1, 9};  // with other settings, say: its cut of the step counts
+  newer.open();
+  newer.save(10, 2);
+  CHECK(count_of(objects, object_names.checkpoints()) == 2);
+}
+
+TEST_CASE("A replica that is behind does not bring back a checkpoint that was removed") {
+  StoredObjects objects;
+  OfReplica zero{objects, 0, 0, 5}, one{objects, 1, 0, 6}, zero_again{objects, 0, 1, 7};
+  for (Talk* talk : {static_cast<Talk*>(&zero), static_cast<Talk*>(&one), static_cast<Talk*>(&zero_again)})
+    talk->open();
+  for (const Step step : std::vector<Step>{10, 20, 30}) {
+    zero.save(step);
+    one.save(step);
+  }
+  CHECK(count_of(objects, object_names.checkpoints()) == 2);
+  bool brought_back = false;
+  zero_again.change = [&](const ObjectAction& action, const ObjectAnswer&) {
+    brought_back = brought_back || (action.kind == ObjectKind::put && object_names.checkpoint_of(action.key));
+  };
+  zero_again.save(10);
+  CHECK_FALSE(brought_back);
+}
+
+TEST_CASE("When replicas are done, the last step has the cuts of its checkpoint; then both begin with these") {
+  StoredObjects objects;
+  OfReplica zero{objects, 0, 0, 5}, zero_again{objects, 0, 1, 6}, one{objects, 1, 0, 7};
+  zero.open();
+  zero_again.open();
+  one.open();
+  zero.save(95);
+  zero_again.save(100);
+  zero_again.finish();
+  CHECK(objects.contains(zero_again.name(100)));  // the checkpoint is not there yet
+  one.save(100);
+  zero.save(100);
+  CHECK(count_of(objects, object_names.cuts_of(100)) == 3);
+  for (Talk* talk : {static_cast<Talk*>(&zero), static_cast<Talk*>(&zero_again), static_cast<Talk*>(&one)})
+    talk->finish();
+  CHECK(count_of(objects, object_names.cuts()) == 2);
+  CHECK(objects.contains(zero_again.name(100)));
+  OfReplica again{objects, 0, 0, 8};
+  const auto done = again.open();
+  CHECK_FALSE(done.failure);
+  CHECK(done.cuts.empty());
+  REQUIRE(done.of_sibling);
+  CHECK(done.of_sibling->step == 100);
+  OfReplica same{objects, 0, 1, 9};
+  CHECK_FALSE(same.open().of_sibling);  // it has a cut of this step
+}
+
+TEST_CASE("A replica takes no cut of the other one for its own, but its checkpoint if that is newer") {
+  StoredObjects objects;
+  OfReplica first{objects, 0, 0, 5}, second{objects, 0, 1, 6}, one{objects, 1, 0, 7};
+  first.open();
+  second.open();
+  one.open();
+  first.save(5);
+  second.save(5);
+  second.save(10);
+  one.save(10);
+  second.save(15);
+  OfReplica again{objects, 0, 0, 8};
+  const auto done = again.open();
+  REQUIRE(done.cuts.size() == 1);
+  CHECK(done.cuts.front().step == 5);
+  REQUIRE(done.of_sibling);
+  CHECK(done.of_sibling->step == 10);
+  CHECK_FALSE(again.core.cuts().contains(10));
+  again.save(20);
+  OfReplica third{objects, 0, 0, 9};
+  CHECK_FALSE(third.open().of_sibling);
+}
+
+TEST_CASE("A job without replicas continues from the checkpoints of replicas, and removes their cuts") {
+  StoredObjects objects;
+  OfReplica second{objects, 0, 1, 5}, one{objects, 1, 1, 6};
+  second.open();
+  one.open();
+  second.save(10);
+  one.save(10);
+  second.save(15);
+  OfShard zero{objects, 0, 7}, other{objects, 1, 8};
+  auto done = zero.open();
+  CHECK(done.cuts.empty());
+  REQUIRE(done.of_sibling);
+  CHECK(done.of_sibling->step == 10);
+  CHECK(other.open().of_sibling);
+  for (const Step step : std::vector<Step>{20, 30, 35}) {
+    zero.save(step);
+    other.save(step);
+  }
+  for (const auto& [key, bytes] : objects)
+    if (const auto cut = object_names.cut_of(key)) CHECK(cut->replica == 0);
+  CHECK(count_of(objects, object_names.checkpoints()) == 2);
+}
+
+TEST_CASE("A checkpoint is made of first replicas, or else of second ones, so that all cuts are of one history") {
+  const CutKey zero{9, 0, 2, {1, 1}, 1}, newer{9, 0, 2, {2, 1}, 1}, one{9, 1, 2, {1, 1}, 1};
+  const CutKey zero_again{9, 0, 2, {7, 1}, 1, 1}, one_again{9, 1, 2, {1, 2}, 1, 1}, foreign{9, 1, 3, {9, 9}, 1};
+  using Choices = std::vector<std::vector<CutKey>>;
+  const auto choices = [](const std::vector<CutKey>& there) {
+    return detail::choices_to_merge(detail::newest_cuts(there, 2), 2);
+  };
+  CHECK(choices({zero, foreign}).empty());
+  CHECK(choices({zero, newer, one, foreign}) == Choices{{newer, one}});
+  CHECK(choices({zero, one_again}) == Choices{{zero, one_again}});
+  CHECK(choices({zero, zero_again, one}) == Choices{{zero, one}, {zero_again, one}});
+  CHECK(choices({zero, zero_again, one, one_again}) == Choices{{zero, one}, {zero_again, one_again}});
 }

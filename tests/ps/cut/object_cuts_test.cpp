@@ -311,6 +311,7 @@ TEST_CASE("ObjectCuts: a store that is away while a checkpoint of other shards i
   };
   away = 2;
   CHECK(story::steps_of(process.open().cuts) == std::vector<Step>{6});
+  CHECK(process.value_at(6, ObjectKinds::start) == 6);  // it was read when the shard was opened
   away = 2;
   CHECK(process.value_at(6) == 6);
   CHECK(away <= 0);
@@ -350,7 +351,7 @@ TEST_CASE("ObjectCuts: the store that is away when a finished job is looked for 
   }
 }
 
-TEST_CASE("ObjectCuts: cuts of another job are refused, damaged cuts are named, replicas have no place there", "[ps]") {
+TEST_CASE("ObjectCuts: cuts of another job are refused, and damaged cuts are named", "[ps]") {
   const auto bucket = new_bucket();
   {
     ObjectProcess first{bucket, quarters(1), 0, 1};
@@ -368,9 +369,59 @@ TEST_CASE("ObjectCuts: cuts of another job are refused, damaged cuts are named, 
   REQUIRE(opened.refused.size() == 1);
   CHECK(opened.refused.front().code == checkpoint_errc::corrupt_data);
   CHECK(opened.refused.front().where.starts_with("run/cuts/"));
-  Job replicated = quarters(1);
-  replicated.replicas = 2;
-  CHECK(ObjectProcess(bucket, replicated, 0, 4).open().failure.code == checkpoint_errc::unsupported);
+}
+
+TEST_CASE("ObjectCuts: each replica saves by itself, and one that comes back finds the checkpoint of the other one",
+          "[ps]") {
+  const auto bucket = new_bucket();
+  Job job = quarters(1);
+  job.replicas = 2;
+  ObjectProcess second{bucket, job, 1, 2};
+  CHECK(second.open().cuts.empty());
+  {
+    ObjectProcess first{bucket, job, 0, 1};
+    first.others_answer = true;
+    CHECK(first.open().cuts.empty());
+    CHECK(first.asked_for.empty());
+    CHECK_FALSE(first.save(3, 3).failure);
+    for (const Step step : {3U, 6U, 9U}) CHECK_FALSE(second.save(step, static_cast<float>(step)).failure);
+  }
+  CHECK(bucket->count("run/model.ckpt-") == 1);
+  ObjectProcess again{bucket, job, 0, 3};
+  CHECK(story::steps_of(again.open().cuts) == std::vector<Step>{3, 6});
+  CHECK(again.asked_for == std::vector<std::string>{"host:1 1"});
+  CHECK(again.value_at(6, ObjectKinds::start) == 6);
+  CHECK(again.value_at(6) == 6);
+  CHECK(again.value_at(3) == 3);
+  {
+    ObjectProcess late{bucket, job, 0, 5};
+    bool removed = false;  // by the other replica, between the list and the read
+    const std::error_code gone = std::make_error_code(std::errc::no_such_file_or_directory);
+    bucket->fail = [&](const std::string& request) {
+      const bool reads = request.starts_with("range run/cuts/");
+      if (reads && !std::exchange(removed, true))
+        std::erase_if(bucket->objects, [](const auto& of) { return of.first.starts_with("run/model.ckpt-"); });
+      return reads ? gone : std::error_code{};
+    };
+    CHECK(story::steps_of(late.open().cuts) == std::vector<Step>{3});
+    CHECK(removed);
+    bucket->fail = nullptr;
+    CHECK_FALSE(again.open().failure);
+  }
+  for (ObjectProcess* const process : {&again, &second}) CHECK_FALSE(process->save(12, 12).failure);
+  CHECK(bucket->count("run/model.ckpt-") == 2);
+  second.others_answer = true;
+  CHECK_FALSE(second.open().failure);  // its own address is not asked
+  ObjectProcess other{bucket, job, 1, 4};
+  other.others_answer = true;
+  CHECK(other.open().failure.code == ps_errc::directory_in_use);
+  CHECK(other.asked_for == std::vector<std::string>{"host:2 2"});
+  for (ObjectProcess* const process : {&again, &second}) CHECK_FALSE(process->save(60, 60).failure);
+  for (ObjectProcess* const process : {&again, &second})
+    CHECK_FALSE(process->done({.kind = ObjectKinds::finish}).failure);
+  CHECK(bucket->count("run/cuts/") == 2);  // of the two checkpoints that stay
+  Error unread;
+  CHECK(newest_prefix("map://bucket/run", support::map_stores(bucket), unread) == "map://bucket/run/model.ckpt-60");
 }
 
 TEST_CASE("ObjectCuts: another job begins with the values of a checkpoint in a store", "[ps]") {

@@ -24,13 +24,15 @@ struct ObjectClaim {
   [[nodiscard]] auto operator<=>(const ObjectClaim&) const = default;
 };
 
-/// The name of a cut: "cuts/STEP/SHARD-of-SHARDS.EPOCH-NONCE.N". Ordered by step, shard, claim and number. A value.
+/// The name of a cut: "cuts/STEP/SHARD-of-SHARDS.EPOCH-NONCE.N", where SHARD is "00003", or "00003-r1" if the second
+/// replica of the shard has saved it. Ordered by step, shard, claim, number and replica. A value.
 struct CutKey {
   Step step = 0;
   std::uint32_t shard = 0;
   std::uint32_t shards = 1;
   ObjectClaim claim;
   std::uint32_t number = 0;  ///< Counts the cuts of one process, so that it uses no name twice.
+  std::uint32_t replica = 0;  ///< Of the shard. Each replica has claims and cuts of its own.
 
   [[nodiscard]] auto operator<=>(const CutKey&) const = default;
 };
@@ -51,15 +53,18 @@ class CutObjectNames {
   /// `directory`: without a bucket, "a/b"; slashes at its end are dropped. Empty: the whole bucket.
   DISTRIB_DECL explicit CutObjectNames(std::string directory);
 
-  [[nodiscard]] DISTRIB_DECL auto claim(std::uint32_t shard, const ObjectClaim& claim) const -> std::string;
-  /// The base of a process says with which cut it began: see `ObjectCutsCore`.
+  /// `replica`: of the shard, at most 9.
+  [[nodiscard]] DISTRIB_DECL auto claim(std::uint32_t shard, const ObjectClaim& claim, std::uint32_t replica = 0) const
+      -> std::string;
+  /// The base of a process says with which cut it began: see `ObjectCutsCore`. Replicas have none.
   [[nodiscard]] DISTRIB_DECL auto base(std::uint32_t shard, const ObjectClaim& claim) const -> std::string;
   [[nodiscard]] DISTRIB_DECL auto cut(const CutKey& key) const -> std::string;
   [[nodiscard]] DISTRIB_DECL auto checkpoint(const CheckpointKey& key) const -> std::string;
   /// An empty object: the checkpoint of this step is preserved.
   [[nodiscard]] DISTRIB_DECL auto preserved(Step step) const -> std::string;
 
-  [[nodiscard]] DISTRIB_DECL auto claims(std::uint32_t shard) const -> std::string;  ///< What all claims begin with.
+  /// What all claims begin with.
+  [[nodiscard]] DISTRIB_DECL auto claims(std::uint32_t shard, std::uint32_t replica = 0) const -> std::string;
   [[nodiscard]] DISTRIB_DECL auto bases(std::uint32_t shard) const -> std::string;
   [[nodiscard]] auto cuts() const -> std::string { return root_ + "cuts/"; }
   [[nodiscard]] DISTRIB_DECL auto cuts_of(Step step) const -> std::string;
@@ -67,7 +72,7 @@ class CutObjectNames {
   [[nodiscard]] auto all_preserved() const -> std::string { return root_ + "keep/"; }
 
   // Each returns nothing for any other name: `claim_of(claim(s, c), s) == c`.
-  [[nodiscard]] DISTRIB_DECL auto claim_of(std::string_view name, std::uint32_t shard) const
+  [[nodiscard]] DISTRIB_DECL auto claim_of(std::string_view name, std::uint32_t shard, std::uint32_t replica = 0) const
       -> std::optional<ObjectClaim>;
   [[nodiscard]] DISTRIB_DECL auto base_of(std::string_view name, std::uint32_t shard) const
       -> std::optional<ObjectClaim>;

@@ -34,8 +34,8 @@ enum class CutShards : std::uint8_t {
   all,  ///< All shards of a job have one object. For a job in one process: then a checkpoint is there whole or not at all.
 };
 
-/// The durable cuts of one shard in an object store, or those of all shards of a job in one process: the shell of an
-/// `ObjectCutsCore`. Performs its requests one after the other, and turns cuts into objects and back.
+/// The durable cuts of one replica of a shard in an object store, or those of all shards of a job in one process: the
+/// shell of an `ObjectCutsCore`. Performs its requests one after the other, and turns cuts into objects and back.
 ///
 /// A store that does not answer is asked again until it does, with pauses that double up to five seconds, and the
 /// observer is told once: the shard trains on meanwhile, until workers have no room for more contributions. When
@@ -49,8 +49,7 @@ enum class CutShards : std::uint8_t {
 class ObjectCuts {
  public:
   /// Opens the store; sends no request. Throws `ps_errc::no_object_store` if `access` cannot open URLs, or what it
-  /// reports; `checkpoint_errc::unsupported` for a second replica. With `CutShards::all` the object is that of shard 0 of
-  /// 1, whatever `owner` says of a replica.
+  /// reports. With `CutShards::all` the object is that of shard 0 of 1, whatever `owner` says of a replica.
   DISTRIB_DECL ObjectCuts(const CutOwner& owner, const ObjectAccess& access, CutShards shards = CutShards::own);
   ObjectCuts(const ObjectCuts&) = delete;
   auto operator=(const ObjectCuts&) -> ObjectCuts& = delete;
@@ -92,12 +91,14 @@ class ObjectCuts {
   DISTRIB_DECL auto patiently(const std::function<void(Error&)>& work) -> Error;
   DISTRIB_DECL auto read_patiently(const BundleReader& reader) -> std::vector<Cut>;
   DISTRIB_DECL auto read_cuts(const BundleReader& reader, Error& error) const -> std::vector<Cut>;
-  DISTRIB_DECL void add_checkpoints(const ObjectCutsDone& done, CutWork& work);
+  /// Adds a checkpoint to the cuts, or says why it cannot be used. Returns false if it is there no longer.
+  DISTRIB_DECL auto add_checkpoint(const CheckpointKey& key, CutWork& work) -> bool;
 
   ObjectAccess access_;
   ObjectDirectory directory_;
   std::uint32_t shard_;
   std::uint32_t shards_;  // as the keys count them
+  std::uint32_t replica_;  // of the shard
   std::vector<CutTensors> tensors_;  // of the shard, or of all
   CutObjectNames names_;
   ObjectCutsCore core_;

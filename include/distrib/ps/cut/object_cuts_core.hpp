@@ -29,6 +29,8 @@ inline namespace v0 {
 struct ObjectCutsOptions {
   std::uint32_t shard = 0;
   std::uint32_t shards = 1;
+  std::uint32_t replica = 0;  ///< Of the shard. Each replica has claims and cuts of its own.
+  std::uint32_t replicas = 1;  ///< Of each shard; more than one in a synchronous and replayable job only.
   bool synchronous = true;
   bool replayable = true;  ///< See `Job::replayable`.
   Step last_step = 0;
@@ -50,6 +52,9 @@ struct ObjectCutsDone {
   /// For open: whole checkpoints that another number of shards, or shards with other parts of the variables, wrote, of
   /// steps without a good cut of this shard. Steps ascending. They may be read, by their indexes.
   std::vector<CheckpointKey> checkpoints = {};
+  /// For open: the newest whole checkpoint, if it names a cut of another replica of this shard and is newer than all
+  /// else. It may be read, but may be gone: that replica goes on.
+  std::optional<CheckpointKey> of_sibling = {};
   std::vector<std::byte> object = {};  ///< For read.
 };
 
@@ -81,6 +86,16 @@ struct CheckpointsToGo {
 [[nodiscard]] DISTRIB_DECL auto checkpoints_to_go(const std::vector<WholeCheckpoint>& whole, const Retention& retention)
     -> CheckpointsToGo;
 
+/// The newest cuts of one step, by shard and replica.
+using NewestCuts = std::map<std::uint32_t, std::map<std::uint32_t, CutKey>>;
+/// Returns of each replica of `shards` shards the cut of its largest claim. `there`: the cuts of one step.
+[[nodiscard]] DISTRIB_DECL auto newest_cuts(const std::vector<CutKey>& there, std::uint32_t shards) -> NewestCuts;
+/// Returns the choices of cuts, one of each shard, that may become the checkpoint of a step, the best first: those of
+/// first replicas as far as they are there; then, because some may have been saved before the settings of the job were
+/// changed, those of the second ones as far as they are there. Empty: a shard has no cut.
+[[nodiscard]] DISTRIB_DECL auto choices_to_merge(const NewestCuts& newest, std::uint32_t shards)
+    -> std::vector<std::vector<CutKey>>;
+
 }  // namespace detail
 
 /// Decides what one shard writes to and removes from an object store, so that cuts survive whatever happens, also if
@@ -95,6 +110,8 @@ struct CheckpointsToGo {
 /// - The index that names a cut of each shard is the checkpoint. A process that finds all cuts of a wanted step writes
 ///   it. The last step is durable after its index only.
 /// - What is removed is justified by newer cuts that are durable.
+/// - Each replica of a shard has claims and cuts of its own, and all this holds for each by itself. A checkpoint may
+///   consist of cuts of any replicas, because values of a step are always the same.
 ///
 /// Its events are pieces of work, one at a time, and the answers of the store. Its actions are calls `out(action)`:
 /// `ObjectAction`, at most one at a time, whose answer the shell passes to `answered`;
@@ -198,6 +215,8 @@ class ObjectCutsCore {
   DISTRIB_DECL auto choose_start(std::vector<CutKey> all) -> Steps<bool>;
   /// Finds the checkpoints of steps that `cuts_` does not have. `others`: only those of another number of shards.
   DISTRIB_DECL auto find_checkpoints(std::vector<CutKey> all, bool others) -> Steps<bool>;
+  /// Finds the newest checkpoint of this number of shards. Another replica of the shard has newer cuts.
+  DISTRIB_DECL auto find_siblings_checkpoint(std::vector<CutKey> all) -> Steps<bool>;
   /// Writes what the process begins with. Asynchronous jobs only.
   DISTRIB_DECL auto write_base(std::string key) -> Steps<bool>;
   /// Removes what processes with smaller claims have left.
@@ -207,6 +226,8 @@ class ObjectCutsCore {
   /// Makes the checkpoint of `step` if the cuts of all `shards` shards are there; then lets older ones go. Returns why it
   /// cannot.
   DISTRIB_DECL auto merge(Step step, std::uint32_t shards) -> Steps<Error>;
+  /// Makes the checkpoint of one cut of each shard. Returns false if it cannot.
+  DISTRIB_DECL auto merge_these(std::vector<CutKey> keys, Error& error) -> Steps<bool>;
   DISTRIB_DECL auto read_table(CutKey key, CheckpointCut& cut, Error& error) -> Steps<std::optional<BundleIndex>>;
   /// Removes checkpoints beyond `max_to_keep`, and indexes that name what is gone.
   DISTRIB_DECL auto settle() -> Steps<bool>;
@@ -216,10 +237,22 @@ class ObjectCutsCore {
   DISTRIB_DECL auto sweep(bool last) -> Steps<bool>;
 
   [[nodiscard]] auto is_wanted(Step step) const -> bool { return options_.settings.is_users(step, options_.last_step); }
+  /// True if a checkpoint of `step` consists of the newest cuts of replicas.
+  [[nodiscard]] DISTRIB_DECL auto is_merged(Step step, const detail::NewestCuts& newest) const -> bool;
+  /// True if there is a checkpoint of a newer step. A replica that is behind does not bring back what was removed.
+  [[nodiscard]] DISTRIB_DECL auto is_behind(Step step, std::uint32_t shards) const -> bool;
   [[nodiscard]] DISTRIB_DECL auto may_go(const CutKey& key, bool last) const -> bool;
-  /// True if a cut of another number of shards is one that this shard removes.
+  [[nodiscard]] auto is_of_shard(const CutKey& key) const -> bool {
+    return key.shard == options_.shard && key.shards == options_.shards;
+  }
+  [[nodiscard]] auto is_own(const CutKey& key) const -> bool {
+    return is_of_shard(key) && key.replica == options_.replica;
+  }
+  /// True if a cut of another number of shards, or of replicas that the job has no longer, is one that this shard
+  /// removes.
   [[nodiscard]] auto sweeps_for_others(const CutKey& key) const -> bool {
-    return key.shards != options_.shards && key.shard % options_.shards == options_.shard;
+    if (key.shards != options_.shards) return key.shard % options_.shards == options_.shard;
+    return key.shard == options_.shard && key.replica >= options_.replicas;
   }
   [[nodiscard]] DISTRIB_DECL auto has_last_checkpoint() const -> bool;
   [[nodiscard]] DISTRIB_DECL static auto is_whole(const Index& index, const std::set<CutKey>& there) -> bool;

@@ -90,8 +90,6 @@ DISTRIB_DECL auto TrainingPlan::cluster_job(const OpenModel& model, std::uint32_
   if (wait().wait_until_step != 0 && options_.consistency.mode() != "async")
     throw_error(train_errc::cannot_wait, "GlobalStepWaiter");
   check_directory();
-  if (options_.replicas > 1 && save() && detail::is_url(save()->directory))
-    throw_error(train_errc::replicas_in_store, "SaveCheckpoint: " + detail::shown_url(save()->directory));
   PlannedJob planned = make_job(model, tasks, ranks, options_.replicas, 0);
   if (exports()) check_exports(planned.job);
   planned.job.cut_interval = cut_interval(planned.job, every_steps(), replay_budget_bytes);

@@ -16,6 +16,7 @@ inline constexpr std::size_t step_digits = 20;
 inline constexpr std::size_t shard_digits = 5;
 inline constexpr std::size_t count_digits = 10;
 inline constexpr std::size_t nonce_digits = 16;  // hexadecimal
+inline constexpr std::size_t replica_digits = 1;
 
 DISTRIB_DECL auto fixed_number(std::uint64_t value, std::size_t digits, int base) -> std::string {
   char text[24];
@@ -26,6 +27,10 @@ DISTRIB_DECL auto fixed_number(std::uint64_t value, std::size_t digits, int base
 
 DISTRIB_DECL auto claim_text(const ObjectClaim& claim) -> std::string {
   return fixed_number(claim.epoch, count_digits, 10) + '-' + fixed_number(claim.nonce, nonce_digits, 16);
+}
+
+DISTRIB_DECL auto shard_text(std::uint32_t shard, std::uint32_t replica) -> std::string {
+  return fixed_number(shard, shard_digits, 10) + (replica == 0 ? "" : "-r" + fixed_number(replica, replica_digits, 10));
 }
 
 // Reads a name from its beginning. After the first part that is not there, nothing is.
@@ -54,6 +59,13 @@ class NameReader {
   auto claim(ObjectClaim& value) -> NameReader& {
     return number(value.epoch, count_digits).text("-").number(value.nonce, nonce_digits, 16);
   }
+  auto replica(std::uint32_t& value) -> NameReader& {
+    value = 0;
+    if (!ok_ || !rest_.starts_with("-r")) return *this;
+    text("-r").number(value, replica_digits);
+    ok_ = ok_ && value != 0;  // the first one has no number
+    return *this;
+  }
   [[nodiscard]] auto ended() const -> bool { return ok_ && rest_.empty(); }
 
  private:
@@ -68,8 +80,8 @@ DISTRIB_DECL CutObjectNames::CutObjectNames(std::string directory) : root_{std::
   if (!root_.empty()) root_ += '/';
 }
 
-DISTRIB_DECL auto CutObjectNames::claims(std::uint32_t shard) const -> std::string {
-  return root_ + "claims/" + detail::fixed_number(shard, detail::shard_digits, 10) + '/';
+DISTRIB_DECL auto CutObjectNames::claims(std::uint32_t shard, std::uint32_t replica) const -> std::string {
+  return root_ + "claims/" + detail::shard_text(shard, replica) + '/';
 }
 DISTRIB_DECL auto CutObjectNames::bases(std::uint32_t shard) const -> std::string {
   return root_ + "bases/" + detail::fixed_number(shard, detail::shard_digits, 10) + '/';
@@ -78,14 +90,15 @@ DISTRIB_DECL auto CutObjectNames::cuts_of(Step step) const -> std::string {
   return cuts() + detail::fixed_number(step, detail::step_digits, 10) + '/';
 }
 
-DISTRIB_DECL auto CutObjectNames::claim(std::uint32_t shard, const ObjectClaim& claim) const -> std::string {
-  return claims(shard) + detail::claim_text(claim);
+DISTRIB_DECL auto CutObjectNames::claim(std::uint32_t shard, const ObjectClaim& claim, std::uint32_t replica) const
+    -> std::string {
+  return claims(shard, replica) + detail::claim_text(claim);
 }
 DISTRIB_DECL auto CutObjectNames::base(std::uint32_t shard, const ObjectClaim& claim) const -> std::string {
   return bases(shard) + detail::claim_text(claim);
 }
 DISTRIB_DECL auto CutObjectNames::cut(const CutKey& key) const -> std::string {
-  return cuts_of(key.step) + detail::fixed_number(key.shard, detail::shard_digits, 10) + "-of-" +
+  return cuts_of(key.step) + detail::shard_text(key.shard, key.replica) + "-of-" +
          detail::fixed_number(key.shards, detail::shard_digits, 10) + '.' + detail::claim_text(key.claim) + '.' +
          detail::fixed_number(key.number, detail::count_digits, 10);
 }
@@ -97,10 +110,10 @@ DISTRIB_DECL auto CutObjectNames::preserved(Step step) const -> std::string {
   return all_preserved() + detail::fixed_number(step, detail::step_digits, 10);
 }
 
-DISTRIB_DECL auto CutObjectNames::claim_of(std::string_view name, std::uint32_t shard) const
+DISTRIB_DECL auto CutObjectNames::claim_of(std::string_view name, std::uint32_t shard, std::uint32_t replica) const
     -> std::optional<ObjectClaim> {
   ObjectClaim claim;
-  if (!detail::NameReader{name}.text(claims(shard)).claim(claim).ended()) return std::nullopt;
+  if (!detail::NameReader{name}.text(claims(shard, replica)).claim(claim).ended()) return std::nullopt;
   return claim;
 }
 DISTRIB_DECL auto CutObjectNames::base_of(std::string_view name, std::uint32_t shard) const
@@ -113,7 +126,12 @@ DISTRIB_DECL auto CutObjectNames::cut_of(std::string_view name) const -> std::op
   CutKey key;
   detail::NameReader reader{name};
   reader.text(cuts()).number(key.step, detail::step_digits).text("/").number(key.shard, detail::shard_digits);
-  reader.text("-of-").number(key.shards, detail::shard_digits).text(".").claim(key.claim).text(".");
+  reader.replica(key.replica)
+      .text("-of-")
+      .number(key.shards, detail::shard_digits)
+      .text(".")
+      .claim(key.claim)
+      .text(".");
   if (!reader.number(key.number, detail::count_digits).ended() || key.shard >= key.shards) return std::nullopt;
   return key;
 }

@@ -25,8 +25,6 @@ namespace detail {
 DISTRIB_DECL auto directory_for_cuts(const CutOwner& owner, const ObjectAccess& access) -> ObjectDirectory {
   Error error;
   ObjectDirectory directory = open_directory(owner.settings.directory, access.open, error);
-  if (!error && owner.job.replicas > 1)
-    error = {checkpoint_errc::unsupported, owner.settings.directory + ": cuts of replicas; use a path, or no replicas"};
   throw_if(error);
   return directory;
 }
@@ -46,6 +44,7 @@ DISTRIB_DECL ObjectCuts::ObjectCuts(const CutOwner& owner, const ObjectAccess& a
       directory_{detail::directory_for_cuts(owner, access)},
       shard_{shards == CutShards::all ? 0 : owner.replica % owner.job.shards()},
       shards_{shards == CutShards::all ? 1 : owner.job.shards()},
+      replica_{shards == CutShards::all ? 0 : owner.replica / owner.job.shards()},
       tensors_{detail::tensors_of_cuts(owner, shards)},
       names_{directory_.root},
       core_{options_of(owner), [this](Step step, ByteView object, Error& error) { return check(step, object, error); }},
@@ -55,6 +54,8 @@ DISTRIB_DECL auto ObjectCuts::options_of(const CutOwner& owner) const -> ObjectC
   ObjectCutsOptions options;
   options.shard = shard_;
   options.shards = shards_;
+  options.replica = replica_;
+  options.replicas = owner.job.replicas;
   options.synchronous = owner.job.consistency.is_synchronous();
   options.replayable = owner.job.replayable;
   options.last_step = owner.job.total_steps;
@@ -74,28 +75,37 @@ DISTRIB_DECL void ObjectCuts::open(CutWork& work) {
   throw_if(done.failure);
   work.refused = std::move(done.refused);
   work.cuts = std::move(done.cuts);
-  add_checkpoints(done, work);
+  for (const CheckpointKey& key : done.checkpoints)
+    if (!add_checkpoint(key, work)) throw_error(checkpoint_errc::missing_data_file, names_.checkpoint(key));
+  // The other replica may have removed it, and has newer cuts then.
+  if (done.of_sibling) add_checkpoint(*done.of_sibling, work);
+  std::ranges::sort(work.cuts, {}, &DurableCut::step);
 }
 
-DISTRIB_DECL void ObjectCuts::add_checkpoints(const ObjectCutsDone& done, CutWork& work) {
-  for (const CheckpointKey& key : done.checkpoints) {
-    std::optional<BundleReader> reader;
-    Lineage lineage;
-    Error error = patiently([&, this](Error& failed) {
-      reader = checkpoints_.open(key, failed);
-      if (!failed) tensors_.front().check_job(*reader, failed);
-      if (!failed) lineage = tensors_.front().lineage(*reader, failed);
-      if (!failed) static_cast<void>(read_cuts(*reader, failed));  // so that it is known to be good
-    });
-    if (error && error.code != failure::corrupt) throw_if(error);
-    if (error) {
-      work.refused.push_back(std::move(error));
-      continue;
-    }
-    work.cuts.push_back({key.step, std::move(lineage)});
-    of_others_.emplace(key.step, *std::move(reader));
+DISTRIB_DECL auto ObjectCuts::add_checkpoint(const CheckpointKey& key, CutWork& work) -> bool {
+  std::optional<BundleReader> reader;
+  Lineage lineage;
+  std::vector<Cut> cuts;
+  Error error = patiently([&, this](Error& failed) {
+    reader = checkpoints_.open(key, failed);
+    if (!failed) tensors_.front().check_job(*reader, failed);
+    if (!failed) lineage = tensors_.front().lineage(*reader, failed);
+    if (!failed) cuts = read_cuts(*reader, failed);  // so that it is known to be good
+  });
+  if (error.code == failure::not_found) {
+    std::vector<CheckpointKey> whole;
+    throw_if(patiently([&, this](Error& failed) { whole = checkpoints_.list(failed); }));
+    if (std::ranges::find(whole, key) == whole.end()) return false;
   }
-  std::ranges::sort(work.cuts, {}, &DurableCut::step);
+  if (error && error.code != failure::corrupt) throw_if(error);
+  if (error) {
+    work.refused.push_back(std::move(error));
+    return true;
+  }
+  work.cuts.push_back({key.step, std::move(lineage)});
+  of_others_.emplace(key.step, *std::move(reader));
+  if (newest_.empty() || newest_.front().step < key.step) newest_ = std::move(cuts);
+  return true;
 }
 
 DISTRIB_DECL auto ObjectCuts::read(Step step) -> std::vector<Cut> {
@@ -252,7 +262,7 @@ DISTRIB_DECL void ObjectCuts::make_sure(const ObjectAction& action, ObjectAnswer
 
 // True if the process answers that has made a claim. One at this task's own address is gone: this task listens there.
 DISTRIB_DECL auto ObjectCuts::answers(const ObjectAction& action) const -> bool {
-  const auto claim = names_.claim_of(action.key, shard_);
+  const auto claim = names_.claim_of(action.key, shard_, replica_);
   const auto owner = parse_claim(*action.bytes);
   if (!claim || !owner || owner->address.empty() || !access_.answers) return false;
   if (claim->nonce == access_.nonce || owner->address == access_.owner.address) return false;

@@ -72,6 +72,33 @@ DISTRIB_DECL auto checkpoints_to_go(const std::vector<WholeCheckpoint>& whole, c
   return go;
 }
 
+DISTRIB_DECL auto newest_cuts(const std::vector<CutKey>& there, std::uint32_t shards) -> NewestCuts {
+  NewestCuts newest;
+  for (const CutKey& key : there) {
+    if (key.shards != shards) continue;
+    CutKey& known = newest[key.shard][key.replica];
+    known = std::max(known, key);
+  }
+  return newest;
+}
+
+DISTRIB_DECL auto choices_to_merge(const NewestCuts& newest, std::uint32_t shards) -> std::vector<std::vector<CutKey>> {
+  std::vector<std::vector<CutKey>> choices;
+  if (newest.size() != shards) return choices;
+  std::set<std::uint32_t> replicas;
+  for (const auto& [shard, cuts] : newest)
+    for (const auto& [replica, key] : cuts) replicas.insert(replica);
+  for (const std::uint32_t replica : replicas) {
+    std::vector<CutKey> choice;
+    for (const auto& [shard, cuts] : newest) {
+      const auto its = cuts.find(replica);
+      choice.push_back(its != cuts.end() ? its->second : cuts.begin()->second);
+    }
+    if (std::find(choices.begin(), choices.end(), choice) == choices.end()) choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
 }  // namespace detail
 
 DISTRIB_DECL void ObjectCutsCore::take_result() {
@@ -120,7 +147,7 @@ DISTRIB_DECL auto ObjectCutsCore::read_steps(Step step) -> Steps<bool> {
 }
 
 DISTRIB_DECL auto ObjectCutsCore::save_steps(Step step, ObjectBytes object) -> Steps<bool> {
-  const CutKey key{step, options_.shard, options_.shards, claim_, ++number_};
+  const CutKey key{step, options_.shard, options_.shards, claim_, ++number_, options_.replica};
   ObjectAction write = ObjectAction::put(names_.cut(key), std::move(object));
   const ObjectAnswer answer = co_await ask(std::move(write));
   throw_if(answer.error);  // the bucket is gone
@@ -201,12 +228,12 @@ DISTRIB_DECL auto ObjectCutsCore::remove(std::string key) -> Steps<bool> {
 }
 
 DISTRIB_DECL auto ObjectCutsCore::list_claims() -> Steps<std::vector<ObjectClaim>> {
-  ObjectAction action = ObjectAction::list(names_.claims(options_.shard));
+  ObjectAction action = ObjectAction::list(names_.claims(options_.shard, options_.replica));
   const ObjectAnswer answer = co_await ask(std::move(action));
   throw_if(answer.error);
   std::vector<ObjectClaim> claims;
   for (const ObjectInfo& info : answer.objects)
-    if (const auto claim = names_.claim_of(info.key, options_.shard)) claims.push_back(*claim);
+    if (const auto claim = names_.claim_of(info.key, options_.shard, options_.replica)) claims.push_back(*claim);
   co_return claims;
 }
 
@@ -227,9 +254,10 @@ DISTRIB_DECL auto ObjectCutsCore::make_claim() -> Steps<std::vector<ObjectClaim>
   ObjectClaim largest;
   for (const ObjectClaim& claim : claims) largest = std::max(largest, claim);
   if (largest.epoch == std::numeric_limits<std::uint32_t>::max())
-    throw_error(checkpoint_errc::mismatch, names_.claim(options_.shard, largest) + ": no larger claim is possible");
+    throw_error(checkpoint_errc::mismatch,
+                names_.claim(options_.shard, largest, options_.replica) + ": no larger claim is possible");
   if (largest.epoch != 0) {
-    const std::string key = names_.claim(options_.shard, largest);
+    const std::string key = names_.claim(options_.shard, largest, options_.replica);
     std::optional<Bytes> owner = co_await get(key, most_claim_bytes);
     if (owner) {
       const std::optional<ClaimOwner> told = parse_claim(*owner);
@@ -242,7 +270,7 @@ DISTRIB_DECL auto ObjectCutsCore::make_claim() -> Steps<std::vector<ObjectClaim>
   }
   claim_ = {largest.epoch + 1, options_.nonce};
   number_ = 0;
-  co_await put(names_.claim(options_.shard, claim_), encode_claim(options_.owner));
+  co_await put(names_.claim(options_.shard, claim_, options_.replica), encode_claim(options_.owner));
   co_await check_claim();
   co_return claims;
 }
@@ -250,7 +278,7 @@ DISTRIB_DECL auto ObjectCutsCore::make_claim() -> Steps<std::vector<ObjectClaim>
 DISTRIB_DECL auto ObjectCutsCore::check_claim() -> Steps<bool> {
   const std::vector<ObjectClaim> claims = co_await list_claims();
   for (const ObjectClaim& claim : claims)
-    if (claim > claim_) throw_error(ps_errc::shard_taken_over, names_.claim(options_.shard, claim));
+    if (claim > claim_) throw_error(ps_errc::shard_taken_over, names_.claim(options_.shard, claim, options_.replica));
   co_return true;
 }
 
@@ -283,10 +311,12 @@ DISTRIB_DECL auto ObjectCutsCore::choose_start(std::vector<CutKey> all) -> Steps
   std::vector<CutKey> found;
   ObjectClaim others_newest;  // of processes of this shard in a job of another number of shards
   bool others = false;
+  Step siblings_newest = 0;  // of other replicas of this shard
   for (const CutKey& key : all) {
     others = others || key.shards != options_.shards;
     if (key.shard != options_.shard) continue;
-    if (key.shards == options_.shards) found.push_back(key);
+    if (is_own(key)) found.push_back(key);
+    else if (is_of_shard(key)) siblings_newest = std::max(siblings_newest, key.step);
     else others_newest = std::max(others_newest, key.claim);
   }
   detail::CutBases bases;
@@ -337,6 +367,10 @@ DISTRIB_DECL auto ObjectCutsCore::choose_start(std::vector<CutKey> all) -> Steps
   }
   std::reverse(done_.cuts.begin(), done_.cuts.end());
 
+  const bool sibling_is_newer =
+      options_.synchronous && siblings_newest > (cuts_.empty() ? Step{0} : cuts_.rbegin()->first);
+  std::vector<CutKey> all_for_siblings;
+  if (sibling_is_newer) all_for_siblings = all;
   if (initial && !checkpoint_bases_.empty() && checkpoint_bases_.rbegin()->first == bases.rbegin()->first) {
     done_.checkpoints.push_back(checkpoint_bases_.rbegin()->second);
   } else if (options_.synchronous ? others || other_parts : cuts_.empty() && !initial && (none_found || other_parts)) {
@@ -344,7 +378,8 @@ DISTRIB_DECL auto ObjectCutsCore::choose_start(std::vector<CutKey> all) -> Steps
     if (!options_.synchronous && done_.checkpoints.size() > 1)
       done_.checkpoints.erase(done_.checkpoints.begin(), std::prev(done_.checkpoints.end()));
   }
-  const bool nothing = cuts_.empty() && !initial && done_.checkpoints.empty();
+  if (sibling_is_newer) co_await find_siblings_checkpoint(std::move(all_for_siblings));
+  const bool nothing = cuts_.empty() && !initial && done_.checkpoints.empty() && !done_.of_sibling;
   if (nothing && !done_.refused.empty()) co_return false;
   if (nothing && (other_parts || (others && none_found)))
     throw_error(ps_errc::job_mismatch,
@@ -391,10 +426,23 @@ DISTRIB_DECL auto ObjectCutsCore::find_checkpoints(std::vector<CutKey> all, bool
   co_return true;
 }
 
+DISTRIB_DECL auto ObjectCutsCore::find_siblings_checkpoint(std::vector<CutKey> all) -> Steps<bool> {
+  co_await read_indexes();
+  const std::set<CutKey> there{all.begin(), all.end()};
+  Step newest = cuts_.empty() ? 0 : cuts_.rbegin()->first;
+  if (!done_.checkpoints.empty()) newest = std::max(newest, done_.checkpoints.back().step);
+  for (const auto& [key, index] : indexes_) {
+    if (key.step <= newest || !is_whole(index, there)) continue;
+    const CutKey& cut = index.cuts[std::min<std::size_t>(options_.shard, index.cuts.size() - 1)].key;
+    if (is_of_shard(cut) && !is_own(cut)) done_.of_sibling = key;
+  }
+  co_return true;
+}
+
 DISTRIB_DECL auto ObjectCutsCore::clear_claims(std::vector<ObjectClaim> claims) -> Steps<bool> {
   for (const ObjectClaim& claim : claims) {
     if (claim >= claim_) continue;
-    co_await remove(names_.claim(options_.shard, claim));
+    co_await remove(names_.claim(options_.shard, claim, options_.replica));
     if (!options_.synchronous) co_await remove(names_.base(options_.shard, claim));
   }
   co_return true;
@@ -405,7 +453,7 @@ DISTRIB_DECL auto ObjectCutsCore::abort_uploads() -> Steps<bool> {
   const ObjectAnswer answer = co_await ask(std::move(action));
   for (const ObjectUpload& upload : answer.uploads) {
     const auto key = names_.cut_of(upload.key);
-    if (!key || key->shard != options_.shard || key->claim >= claim_) continue;
+    if (!key || key->shard != options_.shard || key->replica != options_.replica || key->claim >= claim_) continue;
     ObjectAction end = ObjectAction::abort(upload);
     co_await ask(std::move(end));
   }
@@ -416,31 +464,67 @@ DISTRIB_DECL auto ObjectCutsCore::abort_uploads() -> Steps<bool> {
 
 DISTRIB_DECL auto ObjectCutsCore::merge(Step step, std::uint32_t shards) -> Steps<Error> {
   const std::vector<CutKey> there = co_await list_cuts(names_.cuts_of(step));
-  std::map<std::uint32_t, CutKey> newest;  // of each shard
-  for (const CutKey& key : there)
-    if (key.shards == shards) newest[key.shard] = std::max(newest[key.shard], key);
-  if (newest.size() != shards) co_return Error{};
+  const detail::NewestCuts newest = detail::newest_cuts(there, shards);
+  const std::vector<std::vector<CutKey>> choices = detail::choices_to_merge(newest, shards);
+  if (choices.empty()) co_return Error{};
+  const bool replicated = std::any_of(newest.begin(), newest.end(),
+                                      [](const auto& of_shard) { return of_shard.second.rbegin()->first != 0; });
+  if (replicated) {  // the cuts of other replicas may have completed it before
+    co_await read_indexes();
+    if (is_merged(step, newest) || is_behind(step, shards)) {
+      co_await settle();
+      co_return Error{};
+    }
+  }
+  Error error;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    error = {};
+    if (co_await merge_these(choices[i], error)) co_return Error{};
+  }
+  co_return error;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::is_merged(Step step, const detail::NewestCuts& newest) const -> bool {
+  const auto is_newest = [&newest](const CheckpointCut& cut) {
+    const auto shard = newest.find(cut.key.shard);
+    if (shard == newest.end()) return false;
+    const auto replica = shard->second.find(cut.key.replica);
+    return replica != shard->second.end() && replica->second == cut.key;
+  };
+  return std::any_of(indexes_.begin(), indexes_.end(), [&](const auto& index) {
+    const std::vector<CheckpointCut>& cuts = index.second.cuts;
+    return index.first.step == step && !cuts.empty() && std::all_of(cuts.begin(), cuts.end(), is_newest);
+  });
+}
+
+DISTRIB_DECL auto ObjectCutsCore::is_behind(Step step, std::uint32_t shards) const -> bool {
+  return shards == options_.shards && std::any_of(indexes_.begin(), indexes_.end(), [step](const auto& index) {
+           return index.first.step > step && !index.second.cuts.empty();
+         });
+}
+
+DISTRIB_DECL auto ObjectCutsCore::merge_these(std::vector<CutKey> keys, Error& error) -> Steps<bool> {
   std::vector<CheckpointCut> cuts;
   std::vector<BundleIndex> parts;
-  Error error;
-  for (const auto& [shard, key] : newest) {
+  for (const CutKey& key : keys) {
     CheckpointCut cut;
     std::optional<BundleIndex> part = co_await read_table(key, cut, error);
-    if (error || !part) co_return error;
+    if (error || !part) co_return false;
     cuts.push_back(cut);
     parts.push_back(std::move(*part));
   }
   // Some were saved before the settings of the job were changed, some after it: more will follow.
-  if (!CutTensors::are_of_one_history(parts)) co_return Error{};
+  if (!CutTensors::are_of_one_history(parts)) co_return false;
+  const Step step = keys.front().step;
   Bytes index = encode_checkpoint_index(cuts, parts, error);
   if (error) {
     error.where = names_.cuts_of(step) + ": " + error.where;
-    co_return error;
+    co_return false;
   }
   const std::string name = names_.checkpoint({step, checkpoint_hash(index)});
   co_await put(name, std::move(index));
   co_await settle();
-  co_return Error{};
+  co_return true;
 }
 
 DISTRIB_DECL auto ObjectCutsCore::read_table(CutKey key, CheckpointCut& cut, Error& error)
@@ -536,12 +620,13 @@ DISTRIB_DECL auto ObjectCutsCore::may_go(const CutKey& key, bool last) const -> 
     const auto at = cuts.find(key.step);
     return at != cuts.end() && at->second == key;
   };
-  if (is_listed(cuts_)) return last && key.step != options_.last_step;
+  // Of the last step one replica of each shard is in the checkpoint.
+  if (is_listed(cuts_)) return last && (key.step != options_.last_step || options_.replicas > 1);
   if (last) return true;
   if (is_listed(behind_)) return key.step <= dropped_;
   if (key.claim == claim_) return true;
-  const auto is_own = [this](const auto& cut) { return cut.second.claim == claim_; };
-  if (!options_.synchronous) return std::any_of(cuts_.begin(), cuts_.end(), is_own);
+  const auto is_of_claim = [this](const auto& cut) { return cut.second.claim == claim_; };
+  if (!options_.synchronous) return std::any_of(cuts_.begin(), cuts_.end(), is_of_claim);
   return key.step <= dropped_;
 }
 
@@ -551,23 +636,25 @@ DISTRIB_DECL auto ObjectCutsCore::sweep(bool last) -> Steps<bool> {
   const std::vector<CutKey> all = co_await list_cuts(names_.cuts());
   std::vector<CutKey> old;
   for (const CutKey& key : all)
-    if (sweeps_for_others(key) || (key.shard == options_.shard && key.shards == options_.shards && may_go(key, last)))
-      old.push_back(key);
+    if (sweeps_for_others(key) || (is_own(key) && may_go(key, last))) old.push_back(key);
   if (old.empty()) co_return true;
   co_await read_indexes();
   std::set<CutKey> named;
   Step newest = 0;
   Step newest_own = 0;  // of this number of shards
+  const std::set<CutKey> there{all.begin(), all.end()};
+  bool is_over = false;  // the checkpoint of the last step is whole
   for (const auto& [key, index] : indexes_) {
     for (const CheckpointCut& cut : index.cuts) named.insert(cut.key);
     if (index.cuts.empty()) continue;
     newest = std::max(newest, key.step);
+    is_over = is_over || (key.step == options_.last_step && is_whole(index, there));
     if (index.cuts.front().key.shards == options_.shards) newest_own = std::max(newest_own, key.step);
   }
   for (const CutKey& key : old) {
     // A cut of a wanted step waits for those of the other shards, until a newer checkpoint is there.
-    const bool waits = !last && is_wanted(key.step) && key.step >= newest;
-    if (named.contains(key) || (key.shards == options_.shards ? waits : key.step >= newest_own)) continue;
+    const bool waits = last ? key.step == options_.last_step && !is_over : is_wanted(key.step) && key.step >= newest;
+    if (named.contains(key) || (is_own(key) ? waits : key.step >= newest_own)) continue;
     co_await remove(names_.cut(key));
     behind_.erase(key.step);
   }
