@@ -125,13 +125,16 @@ DISTRIB_DECL auto TableTensors::wrong_keys(std::span<const std::uint64_t> with_r
 
 DISTRIB_DECL auto TableTensors::newest_changes(std::span<const TableCut> links) -> std::vector<Change> {
   std::vector<Change> changes;
-  for (std::size_t i = links.size(); i-- > 0;) {  // the newest first, so that it stays first of its key
-    const auto keys = links[i].keys->as<std::uint64_t>();
-    for (std::size_t at = 0; at < keys.size(); ++at) changes.push_back({keys[at], &links[i], at});
-    if (links[i].gone == nullptr) continue;
-    for (const std::uint64_t key : links[i].gone->as<std::uint64_t>()) changes.push_back({key, &links[i], nowhere});
+  for (const TableCut& link : links) {
+    const auto keys = link.keys->as<std::uint64_t>();
+    for (std::size_t at = 0; at < keys.size(); ++at) changes.push_back({keys[at], &link, at});
+    if (link.gone == nullptr) continue;
+    for (const std::uint64_t key : link.gone->as<std::uint64_t>()) changes.push_back({key, &link, nowhere});
   }
-  std::ranges::stable_sort(changes, {}, &Change::key);
+  std::ranges::sort(changes, [](const Change& a, const Change& b) {  // of one key the newest first
+    if (a.key != b.key) return a.key < b.key;
+    return a.link != b.link ? a.link > b.link : a.at < b.at;
+  });
   const auto same = std::ranges::unique(changes, {}, &Change::key);
   changes.erase(same.begin(), same.end());
   return changes;
