@@ -92,7 +92,7 @@ KNOWN = [
     ("ps/cut/cut_store.hpp", "base->lineage != cut.lineage.until(base->step)", "false", "ps/cut/cut_store", "*one history*"),
     ("ps/cut/cut_store.hpp", "    keep_bases(plan);\n", "", "ps/cut/cut_store", "*while a link of any shard*"),
     ("ps/cut/cut_store.hpp", "      if (is_needed(step, links)) continue;\n", "", "ps/cut/cut_store", "*removed after the link*"),
-    ("ps/cut/impl/table_tensors.ipp", "std::size_t i = links.size(); i-- > 0;", "std::size_t i = 0; i < links.size(); ++i",
+    ("ps/cut/impl/table_tensors.ipp", "? a.link > b.link", "? a.link < b.link",
      "ps/cut/cut_tensors", "*a link on what it stands on*"),
     ("ps/store/impl/table_copy.ipp",
      "  std::erase_if(keys, [&](auto key) { return has(kept.begin(), middle, key) || has(middle, kept.end(), key); });\n", "",

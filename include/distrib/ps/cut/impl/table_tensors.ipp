@@ -131,9 +131,10 @@ DISTRIB_DECL auto TableTensors::newest_changes(std::span<const TableCut> links) 
     if (link.gone == nullptr) continue;
     for (const std::uint64_t key : link.gone->as<std::uint64_t>()) changes.push_back({key, &link, nowhere});
   }
-  // Of a key the newest first: links are side by side in memory, in their order.
-  std::ranges::sort(changes,
-                    [](const Change& a, const Change& b) { return a.key != b.key ? a.key < b.key : a.link > b.link; });
+  std::ranges::sort(changes, [](const Change& a, const Change& b) {  // of one key the newest first
+    if (a.key != b.key) return a.key < b.key;
+    return a.link != b.link ? a.link > b.link : a.at < b.at;
+  });
   const auto same = std::ranges::unique(changes, {}, &Change::key);
   changes.erase(same.begin(), same.end());
   return changes;
