@@ -6,6 +6,7 @@
 
 #include <distrib/cluster/launched_task.hpp>
 #include <distrib/core/usable_cpus.hpp>
+#include <distrib/data/remote_tfrecords.hpp>
 #include <distrib/ecosystem.hpp>
 
 #include <chrono>
@@ -27,8 +28,14 @@ auto auc_of_generator(const std::string& data) -> std::optional<double> {
 
 auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret,
            distrib::Consistency consistency) -> int {
-  const auto read = [&s](const std::string& pattern) {
-    return distrib::tfrecords(s.data + "/" + pattern).schema(label_feature, numbers_feature, categories_feature);
+  const bool remote = s.data.find("://") != std::string::npos;
+  distrib::IoPool waiting{remote ? 16U : 1U};
+  const auto read = [&](const std::string& pattern) {
+    const std::string files = s.data + "/" + pattern;
+    if (remote)
+      return distrib::tfrecords(remote_files(files, waiting))
+          .schema(label_feature, numbers_feature, categories_feature);
+    return distrib::tfrecords(files).schema(label_feature, numbers_feature, categories_feature);
   };
   distrib::ExportModel exports{.to = s.exported, .every = s.export_every};
   if (s.export_ms != 0) exports.every = std::chrono::milliseconds{s.export_ms};

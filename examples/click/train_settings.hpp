@@ -2,8 +2,10 @@
 #pragma once
 
 #include <distrib/cluster/cluster_flags.hpp>
+#include <distrib/net/io_pool.hpp>
 #include <distrib/net/transport.hpp>
 #include <distrib/record/any_object_store.hpp>
+#include <distrib/record/any_ranged_files.hpp>
 #include <distrib/rpc/shared_secret.hpp>
 #include <distrib/tensor/matmul.hpp>
 
@@ -32,6 +34,10 @@ auto tls_of_job() -> std::shared_ptr<const distrib::Transport>;
 
 /// Returns what opens directories in object stores; empty if this program was built without cpp-httplib.
 auto object_stores() -> distrib::OpenObjectStore;
+
+/// Returns the files that a URL names, which may be a pattern. `waiting`: threads that wait for the server; a server that
+/// does not answer is waited for as long as a lost task. Throws `std::invalid_argument` if built without it.
+auto remote_files(const std::string& url, distrib::IoPool& waiting) -> distrib::AnyRangedFiles;
 
 /// Returns 0 if the task of these flags is healthy; otherwise prints what is wrong and returns 1. For health checks of
 /// containers.

@@ -6,6 +6,7 @@
 
 #include <distrib/cluster/launched_task.hpp>
 #include <distrib/core/usable_cpus.hpp>
+#include <distrib/data/remote_tfrecords.hpp>
 #include <distrib/ecosystem.hpp>
 
 #include <algorithm>
@@ -53,8 +54,12 @@ auto learner(const Settings& s) {
 
 auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret,
            distrib::Consistency consistency) -> int {
-  const auto read = [&s](const std::string& pattern) {
-    return distrib::tfrecords(s.data + "/" + pattern).schema(image_feature, label_feature);
+  const bool remote = s.data.find("://") != std::string::npos;
+  distrib::IoPool waiting{remote ? 16U : 1U};
+  const auto read = [&](const std::string& pattern) {
+    const std::string files = s.data + "/" + pattern;
+    if (remote) return distrib::tfrecords(remote_files(files, waiting)).schema(image_feature, label_feature);
+    return distrib::tfrecords(files).schema(image_feature, label_feature);
   };
   const auto training = read(s.hold_out ? "train-0000[0-8]-of-00010" : "train-*");
   const auto evaluation = read(s.hold_out ? "train-00009-of-00010" : "test-*");

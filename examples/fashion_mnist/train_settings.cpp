@@ -5,6 +5,7 @@
 #include <distrib/ps/worker/probe.hpp>
 #include <distrib/tensor/matmul.hpp>
 #ifdef DISTRIB_EXAMPLE_HTTP
+#include <distrib/data/url_files.hpp>
 #include <distrib/remote/s3/s3_stores.hpp>
 #endif
 #ifdef DISTRIB_EXAMPLE_TLS
@@ -16,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -25,7 +27,8 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   CLI::App app{
       "Trains a multilayer perceptron on Fashion-MNIST.\n"
       "Example: fashion_mnist_train --data=build/data/fashion_mnist --out=out --steps=6000"};
-  app.add_option("--data", s.data, "Directory with train-* and test-* TFRecords")->required();
+  app.add_option("--data", s.data, "Directory with train-* and test-* TFRecords, or a URL, s3://bucket/data")
+      ->required();
   app.add_option("--out", s.out, "Directory for checkpoint, events and summary.json, or a URL")->capture_default_str();
   app.add_option("--checkpoints", s.checkpoints,
                  "Directory of the checkpoints, or a URL, s3://bucket/run; empty: OUT/checkpoint");
@@ -103,8 +106,18 @@ auto tls_of_job() -> std::shared_ptr<const distrib::Transport> { return nullptr;
 
 #ifdef DISTRIB_EXAMPLE_HTTP
 auto object_stores() -> distrib::OpenObjectStore { return distrib::s3_stores(); }
+
+auto remote_files(const std::string& url, distrib::IoPool& waiting) -> distrib::AnyRangedFiles {
+  constexpr distrib::HttpRetryOptions patient{.attempts = 200};  // with pauses of up to 5 s
+  return distrib::AnyRangedFiles{distrib::files_at(
+      {url}, {.s3 = {.retry = patient}, .http = {.retry = patient}, .webhdfs = {.retry = patient}, .pool = &waiting})};
+}
 #else  // built without cpp-httplib: checkpoints can be on disks only
 auto object_stores() -> distrib::OpenObjectStore { return {}; }
+
+auto remote_files(const std::string& url, distrib::IoPool&) -> distrib::AnyRangedFiles {
+  throw std::invalid_argument{"--data " + url + ": this program cannot read URLs: build it with cpp-httplib"};
+}
 #endif
 
 auto probe(const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret) -> int {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <distrib/record/any_object_store.hpp>
+#include <distrib/record/any_ranged_files.hpp>
 #include <distrib/record/byte_sink.hpp>
 #include <distrib/record/byte_source.hpp>
 #include <distrib/record/compression.hpp>
@@ -15,5 +16,6 @@
 #include <distrib/record/record_reader.hpp>
 #include <distrib/record/record_writer.hpp>
 #include <distrib/record/remote_files.hpp>
+#include <distrib/record/sharded_sink_writer.hpp>
 #include <distrib/record/sharded_writer.hpp>
 #include <distrib/record/sink_record_writer.hpp>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A real object store (SeaweedFS): boto3 reads what this library wrote, and this library reads what boto3 wrote, keys of
+"""Real object stores (versitygw, SeaweedFS): boto3 reads what this library wrote, and this library reads what boto3 wrote, keys of
 all kinds, parts, conditions, listings, refusals; and 2000 random requests are signed as botocore signs them.
 
 usage: s3.py PROGRAMS
@@ -27,6 +27,7 @@ import botocore.exceptions
 
 ACCESS, SECRET, BUCKET = "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "bucket"
 MIB = 1 << 20
+PROGRAMS = pathlib.Path(sys.executable).parent  # where tools/s3.sh puts the servers
 KEYS = ["a b+c", "x=y&z?w#v%25", "ü/日本", "tilde~star*(par)'q!", "com,ma;semi:colon@at$", "dir/deep/er"]
 CONDITION_FAILED, NO_SUCH_OBJECT, DENIED = 9, 7, 4
 
@@ -37,24 +38,12 @@ def free_port():
         return listener.getsockname()[1]
 
 
-class Weed:
-    """A server of SeaweedFS."""
+class Server:
+    """A server with an empty bucket."""
 
-    def __init__(self, folder):
-        weed = pathlib.Path(sys.executable).parent / "weed"
-        self.port = free_port()
-        config = folder / "s3.json"
-        config.write_text(json.dumps({"identities": [{
-            "name": "me", "credentials": [{"accessKey": ACCESS, "secretKey": SECRET}],
-            "actions": ["Admin", "Read", "List", "Tagging", "Write"]}]}))
-        (folder / "data").mkdir()
-        ports = [f"-{name}={free_port()}" for name in ("master.port", "volume.port", "filer.port")]
-        grpc = [f"-{name}={free_port()}" for name in ("master.port.grpc", "volume.port.grpc", "filer.port.grpc",
-                                                      "s3.port.grpc")]
-        self.process = subprocess.Popen(
-            [weed, "server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-dir={folder / 'data'}", "-s3", f"-s3.port={self.port}",
-             f"-s3.config={config}", "-volume.max=100", *ports, *grpc],
-            stdout=(folder / "log").open("w"), stderr=subprocess.STDOUT)
+    def __init__(self, folder, command, **environment):
+        self.process = subprocess.Popen(command, stdout=(folder / "log").open("w"), stderr=subprocess.STDOUT,
+                                        env=os.environ | environment)
         self.url = f"http://127.0.0.1:{self.port}"
         self.client = boto3.client("s3", endpoint_url=self.url, aws_access_key_id=ACCESS, aws_secret_access_key=SECRET,
                                    region_name="us-east-1",
@@ -66,12 +55,44 @@ class Weed:
                 return
             except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError):
                 if time.monotonic() > end or self.process.poll() is not None:
-                    sys.exit("SeaweedFS does not answer:\n" + (folder / "log").read_text()[-2000:])
-                time.sleep(0.2)
+                    sys.exit(f"{self.name} does not answer:\n" + (folder / "log").read_text()[-2000:])
+                time.sleep(0.05)
 
     def stop(self):
         self.process.terminate()
         self.process.wait()
+
+
+class VersityGw(Server):
+    """A server of versitygw, whose objects are files."""
+
+    name = "versitygw"
+
+    def __init__(self, folder):
+        self.port = free_port()
+        (folder / "objects").mkdir()
+        super().__init__(folder, [PROGRAMS / "versitygw", "--port", f"127.0.0.1:{self.port}", "--quiet", "posix",
+                                  folder / "objects"], ROOT_ACCESS_KEY=ACCESS, ROOT_SECRET_KEY=SECRET)
+
+
+class Weed(Server):
+    """A server of SeaweedFS."""
+
+    name = "SeaweedFS"
+
+    def __init__(self, folder):
+        self.port = free_port()
+        config = folder / "s3.json"
+        config.write_text(json.dumps({"identities": [{
+            "name": "me", "credentials": [{"accessKey": ACCESS, "secretKey": SECRET}],
+            "actions": ["Admin", "Read", "List", "Tagging", "Write"]}]}))
+        (folder / "data").mkdir()
+        ports = [f"-{name}={free_port()}" for name in ("master.port", "volume.port", "filer.port")]
+        grpc = [f"-{name}={free_port()}" for name in ("master.port.grpc", "volume.port.grpc", "filer.port.grpc",
+                                                      "s3.port.grpc")]
+        super().__init__(folder, [PROGRAMS / "weed", "server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
+                                  f"-dir={folder / 'data'}", "-s3", f"-s3.port={self.port}", f"-s3.config={config}",
+                                  "-volume.max=100", *ports, *grpc])
 
 
 class Ours:
@@ -184,18 +205,20 @@ def refusals(ours):
 def main():
     programs = pathlib.Path(sys.argv[1]).resolve()
     canonical_requests(programs)
-    with tempfile.TemporaryDirectory() as folder:
-        server = Weed(pathlib.Path(folder))
-        try:
-            ours = Ours(programs, server.url)
-            objects(ours, server.client)
-            conditions(ours, server.client)
-            uploads(ours, server.client)
-            pages(ours, server.client)
-            refusals(ours)
-        finally:
-            server.stop()
-    print("2000 requests are signed as botocore signs them; SeaweedFS, boto3 and this library agree")
+    print("2000 requests are signed as botocore signs them")
+    for kind in VersityGw, Weed:
+        with tempfile.TemporaryDirectory() as folder:
+            server, began = kind(pathlib.Path(folder)), time.monotonic()
+            try:
+                ours = Ours(programs, server.url)
+                objects(ours, server.client)
+                conditions(ours, server.client)
+                uploads(ours, server.client)
+                pages(ours, server.client)
+                refusals(ours)
+            finally:
+                server.stop()
+        print(f"{kind.name}, boto3 and this library agree ({time.monotonic() - began:.0f} s)")
 
 
 if __name__ == "__main__":

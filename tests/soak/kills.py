@@ -23,9 +23,10 @@ job.
   replicas    --count jobs (3) with two replicas of each shard, in which one parameter server, then the other one, is
               killed, loses its disk, and stays away for 1.5 s: measures how long a worker finishes no step
   gaps        --count jobs (3) in which parameter servers are killed: measures how long a worker finishes no step
-  store       --count jobs (1) whose cuts, checkpoints and events are in an object store, and nothing is shared: each
-              process is killed --kills times (20), and meanwhile the store is away for 10 s. The store is a bucket in
-              memory, or --store: the program versitygw, which is killed and started again. Also with replicas:
+  store       --count jobs (2), the main job and the click job in turn, whose data, cuts and checkpoints are in an object
+              store: each process is killed --kills times (20), and meanwhile the store is away for 10 s. The store is a
+              bucket in memory, or --store: the program versitygw, which is killed and started again, or the URL of a
+              server, which is never away and has the bucket "bucket" and the keys of the environment. Also with replicas:
               `-- --replicas=2`
   endurance   --seconds (60) with a kill every 5 s: processes that are not killed must not grow
 
@@ -54,6 +55,7 @@ NAMES = PS + WORKERS
 TABLES, DENSE = ["click_train", "--batch=32"], ["fashion_mnist_train", "--batch=8", "--parts=2"]
 BOUNDED = [*TABLES, "--max_rows=2048", "--half_life=40", "--min_count=2"]  # rows are evicted all the time
 JOBS = [(TABLES, 150), (BOUNDED, 150), (DENSE, 500)]  # with their numbers of steps, which take about a second
+IN_STORE = [(DENSE, 500, 100), (TABLES, 150, 40)]  # steps, and more steps for each kill
 COUNTING, CONTRIBUTIONS = ["counting", "--save_every=50"], 12000
 STALENESS = 3
 LIMIT = 90  # seconds for a job
@@ -216,10 +218,14 @@ class Job:
 
 
 class Store:
-    """An object store with the bucket "bucket": versitygw, or one in memory."""
+    """An object store with the bucket "bucket": versitygw, a server that runs already, or one in memory."""
 
     def __init__(self, setting, program):
-        self.program, self.root = program, pathlib.Path(tempfile.mkdtemp(dir=setting.work))
+        self.program, self.process = program, None
+        if program and "://" in program:
+            self.address = program
+            return
+        self.root = pathlib.Path(tempfile.mkdtemp(dir=setting.work))
         (self.root / "bucket").mkdir()
         if program:
             self.address = f"http://127.0.0.1:{free_ports(1)[0]}"
@@ -248,6 +254,14 @@ class Store:
     def url(self):
         return f"s3+{self.address}/bucket"
 
+    def has_data(self, setting, name):
+        """Writes the records of a job into the bucket, with indexes; returns their URL."""
+        url, files = f"{self.url()}/data/{name}", sorted((setting.work / name).glob("t*-*-of-*"))
+        setting.run([setting.command, "records", "recompress", "--force", "--compression", "none", "--directory", url,
+                     *files])
+        setting.run([setting.command, "records", "index", f"{url}/train-*"])
+        return url
+
     def away(self):
         self.process.send_signal(signal.SIGKILL if self.program else signal.SIGUSR1)
         if self.program:
@@ -260,14 +274,15 @@ class Store:
             self.process.send_signal(signal.SIGUSR2)
 
     def end(self):
-        self.process.kill()
-        self.process.wait()
+        if self.process:
+            self.process.kill()
+            self.process.wait()
 
 
 class Setting:
     def __init__(self, build, work, options):
         self.build, self.work, self.options, self.jobs, self.hashes, self.now = build, work, options, [], {}, "data"
-        self.counting = build / "tests/soak/counting"
+        self.counting, self.command = build / "tests/soak/counting", build / "tools/distrib"
         images = os.environ.get("FASHION_MNIST_DIR", "/usr/share/datasets/fashion-mnist")
         self.run([build / "examples/click_convert", work / "click", "--generate", "6000", "300"])
         self.run([build / "examples/fashion_mnist_convert", images, work / "fashion_mnist"])
@@ -611,22 +626,29 @@ def endurance(setting, seed, seconds=60, **_):
                 raise Failure(f"{name} grew")
 
 
-def store(setting, seed, count=1, kills=20, store=None, **_):
-    ENVIRONMENT.update(STORE_USER)
-    for dice in setting.drawn("store", count, seed):
+def store(setting, seed, count=2, kills=20, store="", **_):
+    stays = "://" in store
+    ENVIRONMENT.update({} if stays else STORE_USER)
+    for number, dice in enumerate(setting.drawn("store", count, seed), seed):
         bucket = Store(setting, store)
         try:
-            steps = 500 + 100 * kills
-            job = Job(setting, DENSE, steps, "--save_every=50", f"--checkpoints={bucket.url()}/run",
-                      limit=LIMIT + 20 * kills).start()
+            program, steps, more = IN_STORE[number % len(IN_STORE)]
+            steps += more * kills
+            name = program[0].removesuffix("_train")
+            job = Job(setting, program, steps, "--save_every=50", f"--checkpoints={bucket.url()}/{name}-{number}",
+                      limit=LIMIT + 20 * kills)
+            data = bucket.has_data(setting, name)
+            for task in job.tasks.values():
+                task.command[task.command.index(f"--data={setting.work / name}")] = f"--data={data}"
+            job.start()
             job.again = (1,)  # the claim of a killed process may be written late
             left, gone, back = dict.fromkeys(NAMES, kills), 0, None
             while any(left.values()):
                 if not job.during(dice.uniform(0.02, 0.3), WORKERS):
                     raise Failure(f"the job ended before all kills: {left}")
-                for name in job.send(signal.SIGKILL, [dice.choice([name for name in NAMES if left[name]])]):
-                    left[name] -= 1
-                if not gone and sum(left.values()) < kills * len(NAMES) / 2:
+                for killed in job.send(signal.SIGKILL, [dice.choice([task for task in NAMES if left[task]])]):
+                    left[killed] -= 1
+                if not gone and not stays and sum(left.values()) < kills * len(NAMES) / 2:
                     bucket.away()
                     gone, back = time.monotonic(), time.monotonic() + 10
                 if back and time.monotonic() > back:
@@ -638,7 +660,8 @@ def store(setting, seed, count=1, kills=20, store=None, **_):
             took = job.check()
             if not job.summary["checkpoint"].startswith(bucket.url()) or (job.directory / "checkpoint").exists():
                 raise Failure(f"the checkpoint is {job.summary['checkpoint']}")
-            setting.say(f"{took:5.1f} s  {job.deaths} kills, {kills} of each of {len(NAMES)}; the store was away for 10 s")
+            setting.say(f"{took:5.1f} s  {name}: {job.deaths} kills, {kills} of each of {len(NAMES)}; the store was "
+                        f"{'never away' if stays else 'away for 10 s'}")
             job.end()
         finally:
             bucket.end()
@@ -655,7 +678,7 @@ def main():
     parser.add_argument("tests", nargs="*")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     for name, kind in (("--count", int), ("--seconds", int), ("--case", str), ("--kills", int),
-                       ("--store", pathlib.Path)):
+                       ("--store", str)):
         parser.add_argument(name, type=kind, default=argparse.SUPPRESS)
     given = vars(parser.parse_args(sys.argv[1:cut]))
     build, tests = given.pop("build").resolve(), given.pop("tests") or list(TESTS)
