@@ -87,20 +87,19 @@ auto main(int argc, char** argv) -> int try {
     }
   }};
   distrib::IoPool pool{1};
-  auto trainer =
-      distrib::train(Line{})
-          .with_data(distrib::FollowFiles{.directory = incoming,
-                                          .log = log,
-                                          .open_store = stores(),
-                                          .look_every = std::chrono::milliseconds{100},
-                                          .believe_after = std::chrono::seconds{1}}
-                         .schema(x, y)
-                         .batch(16))
-          .with_updater(distrib::Sgd{.learning_rate = 0.05F})
-          .with_local_mode({.workers = 2})
-          .with_hooks(distrib::StopAtStep{steps}, distrib::ShowProgress{stderr},
-                      distrib::SaveCheckpoint{.directory = out, .every_steps = 10, .max_to_keep = 0})
-          .build(pool, flags);
+  auto trainer = distrib::train(Line{})
+                     .with_data(distrib::FollowFiles{.directory = incoming,
+                                                     .log = log,
+                                                     .open_store = stores(),
+                                                     .look_every = std::chrono::milliseconds{100},
+                                                     .believe_after = std::chrono::seconds{1}}
+                                    .schema(x, y)
+                                    .batch(16))
+                     .with_updater(distrib::Sgd{.learning_rate = 0.05F})
+                     .with_local_mode({.workers = 2})
+                     .with_hooks(distrib::StopAtStep{steps}, distrib::ShowProgress{stderr},
+                                 distrib::SaveCheckpoint{.directory = out, .every_steps = 10, .max_to_keep = 0})
+                     .build(pool, flags);
   const int code = trainer.run();
   if (const distrib::TrainingResult& result = trainer.result();
       result.complete && !result.parameters_sha256.empty()) {  // not at other workers

@@ -322,12 +322,19 @@ TEST_CASE("followed files: an object that is replaced while it is read is read a
   stream.bucket->fail = [&](const std::string& request) {
     if (!request.starts_with("range") || !is_first) return std::error_code{};
     is_first = false;
-    return support::MapObjects::mismatch();
+    const std::vector<std::byte> bytes = stream.bucket->objects["in/a"];
+    stream.bucket->write("in/a", bytes);
+    return std::error_code{};
   };
   const auto process = stream.process();
   CHECK(followed_numbers(*process, 0).empty());
   CHECK_FALSE(is_first);
   CHECK(followed_numbers(*process, 0) == FollowedNumbers{0, 1, 2, 3});
+  // It may not be read: that ends the job.
+  stream.bucket->fail = [](const std::string& request) {
+    return request.starts_with("range") ? support::MapObjects::mismatch() : std::error_code{};
+  };
+  CHECK(followed_code(*stream.process(), 0).code == support::MapObjects::mismatch());
 }
 
 TEST_CASE("followed files: a store that cannot be followed is refused, one that is away is waited for", "[data]") {

@@ -129,7 +129,7 @@ ask = urllib.request.Request(sys.argv[1], headers={"Authorization": "x"})
 print(urllib.request.urlopen(ask, timeout=10).read().decode())' "$(cat store)/bucket/?list-type=2&prefix=run/log/log-"
 }
 
-timeout 60 "$stream" train "$in" "$log" probe 0 >probe.log 2>&1 || true
+timeout 60 "$stream" train s3+http://127.0.0.1:1/bucket/in s3+http://127.0.0.1:1/bucket/log probe 1 >probe.log 2>&1 || true
 if [ -n "$(grep -F 'link distrib::http' probe.log)" ]; then
   [ "$failures" -eq 0 ] || exit 1
   echo 'all passed, without an object store: built without the component http'

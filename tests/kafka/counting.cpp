@@ -31,7 +31,8 @@ namespace {
 constexpr std::int64_t keys = 101;
 
 struct Adding {
-  using Variables = distrib::VariableList<distrib::Variable<"total", std::int64_t, 0>, distrib::Embedding<"sums", float, 1>>;
+  using Variables =
+      distrib::VariableList<distrib::Variable<"total", std::int64_t, 0>, distrib::Embedding<"sums", float, 1>>;
   struct Example {
     std::int64_t key, amount;
   };
@@ -79,8 +80,8 @@ void send(const std::string& brokers, const std::string& topic, std::int64_t fir
     const std::string key = "key-" + std::to_string(example.key);
     std::string value{distrib::as_text(writer.write(example))};
     constexpr std::int32_t any_partition = -1;  // by the hash of the key
-    if (rd_kafka_produce(to.get(), any_partition, RD_KAFKA_MSG_F_COPY | RD_KAFKA_MSG_F_BLOCK, value.data(), value.size(),
-                         key.data(), key.size(), nullptr) != 0)
+    if (rd_kafka_produce(to.get(), any_partition, RD_KAFKA_MSG_F_COPY | RD_KAFKA_MSG_F_BLOCK, value.data(),
+                         value.size(), key.data(), key.size(), nullptr) != 0)
       throw std::runtime_error{rd_kafka_err2str(rd_kafka_last_error())};
   }
   if (rd_kafka_flush(producer.get(), 120'000) != RD_KAFKA_RESP_ERR_NO_ERROR)

@@ -23,8 +23,7 @@ using Client = std::unique_ptr<rd_kafka_t, DestroyClient>;
 inline auto producer(const std::string& brokers) -> Client {
   rd_kafka_conf_t* const conf = rd_kafka_conf_new();
   std::array<char, 256> reason{};
-  if (!brokers.empty())
-    rd_kafka_conf_set(conf, "bootstrap.servers", brokers.c_str(), reason.data(), reason.size());
+  if (!brokers.empty()) rd_kafka_conf_set(conf, "bootstrap.servers", brokers.c_str(), reason.data(), reason.size());
   rd_kafka_conf_set(conf, "linger.ms", "0", reason.data(), reason.size());
   rd_kafka_conf_set_log_cb(conf, [](const rd_kafka_t*, int, const char*, const char*) {});
   Client made{rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason.data(), reason.size())};
@@ -51,7 +50,9 @@ class Cluster {
     rd_kafka_topic_destroy(to);
     if (failed != 0) throw std::runtime_error{rd_kafka_err2str(rd_kafka_last_error())};
   }
-  void add(const std::string& topic, std::int32_t partition, const std::string& value) { add(topic, partition, &value); }
+  void add(const std::string& topic, std::int32_t partition, const std::string& value) {
+    add(topic, partition, &value);
+  }
   void flush() { rd_kafka_flush(producer_.get(), 10'000); }
   void stop_broker() { rd_kafka_mock_broker_set_down(cluster_.get(), 1); }
   void start_broker() { rd_kafka_mock_broker_set_up(cluster_.get(), 1); }

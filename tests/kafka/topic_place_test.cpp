@@ -172,8 +172,9 @@ TEST_CASE("a followed topic: what retention and compaction remove is named") {
   partition.messages.erase(3);
   distrib::Error error = topic_error(*followed.process(), 0);
   CHECK(error.code == distrib::stream_errc::records_expired);
-  CHECK(error.where == "t/0: the log has its records 0 to 7, with the offsets 0 to 7, and only 7 of them are there: "
-                       "compaction or retention removed the others");
+  CHECK(error.where ==
+        "t/0: the log has its records 0 to 7, with the offsets 0 to 7, and only 7 of them are there: "
+        "compaction or retention removed the others");
   CHECK(topic_batch(*first, 0) == "0 1 2 3 ");  // it still has them
   partition.first = 5;
   error = topic_error(*followed.process(), 1);

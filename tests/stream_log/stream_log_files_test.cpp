@@ -185,7 +185,7 @@ TEST_CASE("a log in a store: a version whose answer was lost is not made twice")
 
 namespace {
 
-// Processes that change one log, each perhaps in the middle of the change of another one. 
+// Processes that change one log, each perhaps in the middle of the change of another one.
 struct DrawnChanges {
   DrawnChanges(std::uint32_t seed, bool is_in_store) : dice{seed} {
     for (int i = 0; i < 5; ++i) {

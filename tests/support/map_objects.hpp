@@ -85,8 +85,7 @@ class MapClient {
     ask("range", key, error, [&] {
       if (!find(key, error)) return 0;
       if (!version.empty() && info_of(key).version != version) error = {MapObjects::mismatch(), key};
-      else
-        std::copy_n(bucket_->objects[key].begin() + static_cast<std::ptrdiff_t>(first), to.size(), to.begin());
+      else std::copy_n(bucket_->objects[key].begin() + static_cast<std::ptrdiff_t>(first), to.size(), to.begin());
       return 0;
     });
   }

@@ -68,7 +68,8 @@ struct FollowFiles {
   template <class E, FeatureMember... Ms>
   [[nodiscard]] auto schema(const Schema<E, Ms...>& made) const -> FollowedDataset<E, Ms...> {
     using std::chrono::milliseconds;
-    const milliseconds often = detail::is_url(directory) || detail::is_url(log) ? milliseconds{2'000} : milliseconds{200};
+    const milliseconds often =
+        detail::is_url(directory) || detail::is_url(log) ? milliseconds{2'000} : milliseconds{200};
     const FollowedFilesOptions options{.directory = directory,
                                        .pattern = pattern,
                                        .log = log,

@@ -71,7 +71,9 @@ template <class E, FeatureMember... Ms> class FollowedSource {
   [[nodiscard]] auto batches() const noexcept -> std::optional<std::uint64_t> { return std::uint64_t{1} << 62; }
   [[nodiscard]] auto in_order_batches() const noexcept -> std::uint64_t { return 0; }
   [[nodiscard]] auto records() const noexcept -> std::uint64_t { return 0; }
-  [[nodiscard]] auto describe() const -> std::string { return stream_->kind() + " batch=" + std::to_string(batch_size()); }
+  [[nodiscard]] auto describe() const -> std::string {
+    return stream_->kind() + " batch=" + std::to_string(batch_size());
+  }
 
   /// True if `fill` of this batch need not wait for records. Throws what `FollowedStream::is_there` reports.
   [[nodiscard]] auto is_there(std::uint64_t number) const -> bool {

@@ -82,10 +82,10 @@ class FollowedStream {
   std::unique_ptr<StreamPlace> place_;
   StreamLogFiles log_files_;
   SharedStreamLog log_;
-  std::optional<Clock::time_point> looked_;  // and found nothing
-  std::optional<Clock::time_point> tried_;  // to open files that the log has, in vain
-  std::optional<Clock::time_point> dry_since_;
-  std::optional<Clock::time_point> unreadable_since_;
+  std::optional<Clock::time_point> looked_;  // when the log did not get a batch
+  std::optional<Clock::time_point> tried_;  // when the records of a batch could not be used
+  std::optional<Clock::time_point> dry_since_;  // nothing new has come since then
+  std::optional<Clock::time_point> unreadable_since_;  // what is logged was gone or another one since then
 };
 
 }  // namespace v0

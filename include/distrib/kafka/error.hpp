@@ -33,7 +33,8 @@ namespace detail {
 inline constexpr ErrorText kafka_texts[] = {
     {kafka_errc::bad_property, failure::invalid_argument,
      "not a property that can be set: correct its name or its value, or leave it out"},
-    {kafka_errc::bad_properties_file, failure::invalid_argument, "not a file of properties: write NAME=VALUE in each line"},
+    {kafka_errc::bad_properties_file, failure::invalid_argument,
+     "not a file of properties: write NAME=VALUE in each line"},
     {kafka_errc::no_topic, failure::not_found, "the brokers have no such topic: create it, or correct the name"},
     {kafka_errc::no_answer, failure::unavailable, "no broker has answered in time"},
     {kafka_errc::refused, failure::invalid_argument,

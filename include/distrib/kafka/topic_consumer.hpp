@@ -70,17 +70,22 @@ class TopicConsumer {
   TopicConsumer(std::string brokers, std::string topic, const KafkaProperties& properties, ErrorRef to)
       : brokers_{std::move(brokers)}, topic_name_{std::move(topic)}, told_{std::make_unique<std::atomic<int>>(0)} {
     ErrorOut error{to};
-    std::unique_ptr<rd_kafka_conf_t, decltype(&rd_kafka_conf_destroy)> conf{rd_kafka_conf_new(), &rd_kafka_conf_destroy};
+    std::unique_ptr<rd_kafka_conf_t, decltype(&rd_kafka_conf_destroy)> conf{rd_kafka_conf_new(),
+                                                                            &rd_kafka_conf_destroy};
     // Properties that a user may change, and those that the log relies on.
     set(conf.get(), "client.id", "distrib", error);
     set(conf.get(), "queued.max.messages.kbytes", "16384", error);
     set(conf.get(), "reconnect.backoff.max.ms", "1000", error);
     for (const auto& [name, value] : properties) {
-      constexpr std::array own{std::string_view{"bootstrap.servers"},  std::string_view{"metadata.broker.list"},
-                               std::string_view{"group.id"},           std::string_view{"auto.offset.reset"},
-                               std::string_view{"enable.partition.eof"}, std::string_view{"isolation.level"},
+      constexpr std::array own{std::string_view{"bootstrap.servers"},
+                               std::string_view{"metadata.broker.list"},
+                               std::string_view{"group.id"},
+                               std::string_view{"auto.offset.reset"},
+                               std::string_view{"enable.partition.eof"},
+                               std::string_view{"isolation.level"},
                                std::string_view{"enable.auto.commit"}};
-      if (std::ranges::find(own, name) != own.end()) error = {kafka_errc::bad_property, name + ", which FollowTopic sets"};
+      if (std::ranges::find(own, name) != own.end())
+        error = {kafka_errc::bad_property, name + ", which FollowTopic sets"};
       if (error) return;
       set(conf.get(), name, value, error);
     }

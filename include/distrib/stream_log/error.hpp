@@ -67,7 +67,8 @@ inline constexpr ErrorText stream_texts[] = {
     {stream_errc::other_batch_size, failure::mismatch,
      "the log has batches of another size: use that size, or start a new job with a new log"},
     {stream_errc::no_log, failure::invalid_argument,
-     "set the log to a directory or a prefix of an object store that all tasks of the job share, and no other job uses"},
+     "set the log to a directory or a prefix of an object store that all tasks of the job share, and no other job "
+     "uses"},
     {stream_errc::no_conditions, failure::unsupported,
      "the object store does not honour conditional writes, so two tasks could write different logs: use another store"},
     {stream_errc::no_object_store, failure::unsupported,

@@ -91,7 +91,9 @@ DISTRIB_DECL auto FilePlace::list(Error& error) -> std::vector<Listed> {
   for (std::string& name : list_directory(directory_, ec)) {
     struct ::stat status{};
     if (!is_wanted(name) || ::stat(place_of(name).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    Stamp stamp{{}, static_cast<std::uint64_t>(status.st_ino), static_cast<std::uint64_t>(status.st_size),
+    Stamp stamp{{},
+                static_cast<std::uint64_t>(status.st_ino),
+                static_cast<std::uint64_t>(status.st_size),
                 std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
     files.push_back({std::move(name), std::move(stamp)});
   }
@@ -187,8 +189,12 @@ DISTRIB_DECL auto FilePlace::read(const std::string& file, std::string& version,
   RemoteOpening remote;
   remote.whole = [this, &object](const std::string&) { return AnyByteSource{ObjectBytes{store_->store, object}}; };
   RecordFiles records{path, how, error, remote};
-  // It was replaced while it was read. It may be away for a moment: it is read again the next time.
-  if (error.code == failure::mismatch) error = {stream_errc::source_replaced, path[0] + ": while it was read"};
+  if (error.code == failure::mismatch) {  // it was replaced while it was read, or this process may not read it
+    Error missing;
+    const ObjectInfo now = store_->store.info(key, missing);
+    if (missing.code == failure::not_found || (!missing && now.version != object.version))
+      error = {stream_errc::source_replaced, path[0] + ": while it was read"};
+  }
   return records;
 }
 

@@ -92,7 +92,8 @@ DISTRIB_DECL auto StoreHome::names(Error& error) -> std::vector<std::string> {
   std::vector<std::string> found;
   if (!is_open(error)) return found;
   const std::string begin = key_of({});
-  for (ObjectInfo& object : opened_->store.list(key_of("log-"), error)) found.push_back(object.key.substr(begin.size()));
+  for (ObjectInfo& object : opened_->store.list(key_of("log-"), error))
+    found.push_back(object.key.substr(begin.size()));
   complete({}, error);
   return found;
 }

@@ -42,7 +42,8 @@ DISTRIB_DECL auto stream_log_name(std::uint64_t version) -> std::string {
 
 DISTRIB_DECL StreamLogFiles::StreamLogFiles(std::string name, OpenObjectStore open)
     : name_{std::move(name)},
-      home_{detail::is_url(name_) ? Home{detail::StoreHome{name_, std::move(open)}} : Home{detail::DirectoryHome{name_}}} {}
+      home_{detail::is_url(name_) ? Home{detail::StoreHome{name_, std::move(open)}}
+                                  : Home{detail::DirectoryHome{name_}}} {}
 
 // Returns 0 if there is no version.
 DISTRIB_DECL auto StreamLogFiles::newest_version(Error& error) -> std::uint64_t {
