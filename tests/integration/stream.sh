@@ -21,7 +21,7 @@ nobody_left() {
   done
 }
 begin() {
-  timeout -k 5 100 "$distrib" launch --ps 2 --workers 2 --restart --max-restarts 100 -- \
+  timeout -k 5 120 "$distrib" launch --ps 2 --workers 2 --restart --max-restarts 100 -- \
     "$stream" train "$in" "$log" $name $steps >$name.log 2>&1 &
   launcher=$!
 }
@@ -60,7 +60,7 @@ kill_in_turn() {  # TASK...
   for victim in "$@"; do
     step=$((step + 20))
     until [ "$(newest)" -ge $step ]; do
-      [ $added -ge $files ] || add 1
+      [ $added -ge $files ] || [ $((2 * added)) -gt $(($(newest) + 20)) ] || add 1  # a file is for 2 steps
       kill -0 "$launcher" 2>/dev/null || { fail "it ended before $victim was killed"; break; }
       sleep 0.01
     done
@@ -114,15 +114,17 @@ trap 'kill $store; rm -rf "$work"' EXIT
 until [ -s store ]; do sleep 0.05; done
 url=s3+$(cat store)/bucket
 name=stored in=$url/in log=$url/run/log steps=80 files=40 added=0
-add_file() {
-  [ -e staged/part-$((10000 + $1)) ] || "$stream" write staged $1 $(($1 + 1))
-  put part-$((10000 + $1)) staged/part-$((10000 + $1))
-}
-put() {  # NAME FILE
-  python3 -c 'import sys, urllib.request
-ask = urllib.request.Request(sys.argv[1], open(sys.argv[2], "rb").read(), {"Authorization": "x"}, method="PUT")
-urllib.request.urlopen(ask, timeout=10)' "$(cat store)/bucket/in/$1" "$2"
-}
+"$stream" write staged 0 $files
+mkfifo puts
+python3 -c 'import sys, urllib.request
+for line in sys.stdin:
+    name, file = line.split()
+    ask = urllib.request.Request(sys.argv[1] + name, open(file, "rb").read(), {"Authorization": "x"}, method="PUT")
+    urllib.request.urlopen(ask, timeout=10)' "$(cat store)/bucket/in/" <puts &
+putter=$!
+exec 7>puts
+put() { echo "$1 $2" >&7; }  # NAME FILE
+add_file() { put part-$((10000 + $1)) staged/part-$((10000 + $1)); }
 listed() {  # what the log consists of
   python3 -c 'import sys, urllib.request
 ask = urllib.request.Request(sys.argv[1], headers={"Authorization": "x"})
@@ -139,7 +141,7 @@ began=$EPOCHREALTIME
 begin
 add 8
 until_true says 'waits for the records of step 17$'
-kill -USR1 $store
+kill -USR1 $store  # it is away
 sleep 1
 kill -USR2 $store
 kill_in_turn worker0 worker1 ps0
@@ -150,10 +152,12 @@ timeout 60 "$stream" train "$in" "$log" stored_one $steps >stored_one.log 2>&1 |
 [ "$(hash_of stored_one)" = "$(hash_of stored)" ] || { fail 'store: other bits than one process'; show stored; }
 [ "$(listed)" = "$before" ] || fail 'store: one process has changed the log'
 echo "store: 3 kills, $added objects, $took s"
-put part-10003 staged/part-10002
+put part-10021 staged/part-10002  # one of the first
+exec 7>&-
+wait $putter || fail 'objects could not be written'
 timeout 60 "$stream" train "$in" "$log" stored_other 20 >stored_other.log 2>&1 &&
   fail 'an object was replaced, and nobody has noticed'
-[ -n "$(grep -E 'part-10003: the log has its records 0 to 63, and it has other ones: it was "[0-9a-f]+", and is "[0-9a-f]+" now' \
+[ -n "$(grep -E 'part-10021: the log has its records 0 to 63, and it has other ones: it was "[0-9a-f]+", and is "[0-9a-f]+" now' \
   stored_other.log)" ] || { fail 'the object that was replaced is not named'; show stored_other; }
 
 [ "$failures" -eq 0 ] || exit 1

@@ -42,7 +42,7 @@ struct Adding {
     for (std::size_t i = 0; i < batch.size(); ++i)
       distrib::get<"sums">(lookups).push_back(static_cast<std::uint64_t>(batch[i].key));
   }
-  // The gradient of a step is the mean of those of 2 ranks, and the updater multiplies it by 2.
+  // The updater computes `value -= gradient`, and rows of several ranks are added.
   auto gradients(const distrib::Batch<Example>& batch, const distrib::Values<Variables>& values,
                  distrib::Gradients<Variables>& gradients, distrib::StepContext) const -> float {
     for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -95,7 +95,7 @@ auto train(const std::vector<std::string>& words, const distrib::ClusterFlags& f
                      .with_data(distrib::FollowTopic{.brokers = words[1], .topic = words[2], .log = words[3]}
                                     .schema(key_feature, amount_feature)
                                     .batch(8))
-                     .with_updater(distrib::Sgd{.learning_rate = 2})
+                     .with_updater(distrib::Sgd{.learning_rate = 1})
                      .with_local_mode({.workers = 2})
                      .with_hooks(distrib::StopAtStep{std::stoull(words[5])}, distrib::ShowProgress{stderr},
                                  distrib::SaveCheckpoint{.directory = out, .every_steps = 20, .max_to_keep = 2})
