@@ -24,7 +24,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/distribConfigVersion.cmak
                                  ARCH_INDEPENDENT)
 set(package_files ${PROJECT_BINARY_DIR}/distribConfig.cmake ${PROJECT_BINARY_DIR}/distribConfigVersion.cmake
                   cmake/Findasio.cmake cmake/DistribComponents.cmake cmake/DistribHttp.cmake cmake/DistribIsal.cmake
-                  cmake/DistribCompiled.cmake cmake/DistribLibtorch.cmake cmake/DistribTls.cmake)
+                  cmake/DistribCompiled.cmake cmake/DistribKafka.cmake cmake/DistribLibtorch.cmake cmake/DistribTls.cmake)
 if(distrib_proto)
   list(APPEND package_files ${distrib_proto})
 endif()

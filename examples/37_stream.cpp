@@ -2,12 +2,15 @@
 // Trains from files that are added while the job runs. One program plays every role, and also the writer of the files:
 //   tools/run.sh launch --ps 2 --workers 2 --restart -- build/examples/examples/37_stream train in out/log out 100
 //   build/examples/examples/37_stream write in 0 10
-// Without arguments everything is in this process.
+// Without arguments everything is in this process. With distrib::http, files and log may be in an object store.
 #include <distrib/cluster/cluster_flags.hpp>
 #include <distrib/data/follow_files.hpp>
 #include <distrib/example/example_writer.hpp>
 #include <distrib/record/record_writer.hpp>
 #include <distrib/train.hpp>
+#ifdef DISTRIB_EXAMPLE_HTTP
+#include <distrib/remote/s3/s3_stores.hpp>
+#endif
 
 #include <chrono>
 #include <cstdio>
@@ -55,6 +58,14 @@ void add_file(const std::string& directory, int number) {
   std::filesystem::rename(directory + "/_" + name, directory + "/" + name);
 }
 
+auto stores() -> distrib::OpenObjectStore {
+#ifdef DISTRIB_EXAMPLE_HTTP
+  return distrib::s3_stores();
+#else
+  return {};
+#endif
+}
+
 auto main(int argc, char** argv) -> int try {
   std::vector<std::string> rest;
   const auto flags = distrib::ClusterFlags::parse_known(argc, argv, rest);
@@ -68,7 +79,7 @@ auto main(int argc, char** argv) -> int try {
   const std::string log = is_alone ? out + "/log" : rest[2];
   if (is_alone) std::filesystem::remove_all(out);
   const std::uint64_t steps = is_alone ? 32 : std::stoull(rest[4]);
-  std::filesystem::create_directories(incoming);
+  if (incoming.find("://") == std::string::npos) std::filesystem::create_directories(incoming);
   const std::jthread writer{[&] {
     for (int number = 0; is_alone && number < 16; ++number) {
       std::this_thread::sleep_for(std::chrono::milliseconds{10});
@@ -76,16 +87,19 @@ auto main(int argc, char** argv) -> int try {
     }
   }};
   distrib::IoPool pool{1};
-  auto trainer =
-      distrib::train(Line{})
-          .with_data(distrib::FollowFiles{.directory = incoming, .log = log, .believe_after = std::chrono::seconds{1}}
-                         .schema(x, y)
-                         .batch(16))
-          .with_updater(distrib::Sgd{.learning_rate = 0.05F})
-          .with_local_mode({.workers = 2})
-          .with_hooks(distrib::StopAtStep{steps}, distrib::ShowProgress{stderr},
-                      distrib::SaveCheckpoint{.directory = out, .every_steps = 10, .max_to_keep = 0})
-          .build(pool, flags);
+  auto trainer = distrib::train(Line{})
+                     .with_data(distrib::FollowFiles{.directory = incoming,
+                                                     .log = log,
+                                                     .open_store = stores(),
+                                                     .look_every = std::chrono::milliseconds{100},
+                                                     .believe_after = std::chrono::seconds{1}}
+                                    .schema(x, y)
+                                    .batch(16))
+                     .with_updater(distrib::Sgd{.learning_rate = 0.05F})
+                     .with_local_mode({.workers = 2})
+                     .with_hooks(distrib::StopAtStep{steps}, distrib::ShowProgress{stderr},
+                                 distrib::SaveCheckpoint{.directory = out, .every_steps = 10, .max_to_keep = 0})
+                     .build(pool, flags);
   const int code = trainer.run();
   if (const distrib::TrainingResult& result = trainer.result();
       result.complete && !result.parameters_sha256.empty()) {  // not at other workers

@@ -22,6 +22,7 @@ from public_headers import exported, public_headers
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TORCH = pathlib.Path("/usr/include/torch/csrc/api/include")
+KAFKA = pathlib.Path("/usr/include/librdkafka")
 # Our kind of each of libclang's. UNEXPOSED_DECL is a variable template.
 KIND_OF = {
     "CLASS_DECL": "class", "STRUCT_DECL": "class", "CLASS_TEMPLATE": "class", "ENUM_DECL": "enum", "CONCEPT_DECL": "concept",
@@ -127,6 +128,9 @@ class Reader:
         # LibTorch's headers are not read together with others: they may have another version of protobuf's.
         door = [name for name in public_headers(root) if name.startswith("libtorch/")]
         others = [name for name in public_headers(root) if name not in door]
+        if not KAFKA.exists():
+            print("kafka/ is left out: librdkafka (librdkafka-dev) is not installed")
+            others = [name for name in others if not name.startswith("kafka/")]
         if door and not TORCH.exists():
             print("libtorch/ is left out: LibTorch (libtorch-dev) is not installed")
             door = []

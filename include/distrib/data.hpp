@@ -5,6 +5,7 @@
 #include <distrib/data/batch_reader.hpp>
 #include <distrib/data/batch_source.hpp>
 #include <distrib/data/follow_files.hpp>
+#include <distrib/data/followed_source.hpp>
 #include <distrib/data/order/data_state.hpp>
 #include <distrib/data/order/elements.hpp>
 #include <distrib/data/order/error.hpp>

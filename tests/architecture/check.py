@@ -38,7 +38,7 @@ STAIRS = {
     "data/order": 4, "data/stream": 4.1, "data": 4.2,
     "hadoop": 4, "spark": 4,
     "train/job": 5, "train": 5.1, "train/hooks": 5.2, "tf": 5, "coordinator": 5, "serve": 5,
-    "sim": 6, "libtorch": 6,
+    "sim": 6, "libtorch": 6, "kafka": 6,
 }
 
 # Patterns for the headers of third parties, and the only headers of ours that may include them.
@@ -51,6 +51,7 @@ DOORS = {
     r"xtensor|xtl/|xsimd/": ["tensor/xtensor.hpp"],
     r"zlib\.h$": ["record/zlib.hpp"],
     r"isa-l": ["record/isal.hpp"],
+    r"librdkafka/": ["kafka/rdkafka.hpp"],
     r"(torch|ATen|c10|caffe2)/": ["libtorch/torch.hpp", "libtorch/script_module.hpp"],
 }
 # Headers that cost much compile time. No header of ours may include them.

@@ -3,6 +3,7 @@
 
 #include "data/files.hpp"
 #include "support/catch.hpp"
+#include "support/map_objects.hpp"
 #include "support/temp_directory.hpp"
 
 #include <distrib/data/order/error.hpp>
@@ -14,7 +15,10 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -229,4 +233,125 @@ TEST_CASE("followed files: a log that does not fit the job is refused", "[data]"
   options.directory += "-2";
   FollowedFiles nowhere{options, error};
   CHECK(error.code == distrib::data_errc::no_files);
+}
+
+namespace {
+
+// A prefix of an object store to which objects are added, and the processes that follow it.
+struct FollowedPrefix {
+  void add(const std::string& name, std::int64_t first, std::int64_t end,
+           distrib::Compression compression = distrib::Compression::none) {
+    files::write_items(directory / "file", first, end, compression);
+    std::ifstream file{directory / "file", std::ios::binary};
+    const std::string bytes{std::istreambuf_iterator<char>{file}, {}};
+    const std::lock_guard lock{bucket->mutex};
+    bucket->write("in/" + name, distrib::as_bytes(bytes));
+  }
+  [[nodiscard]] auto options() const -> distrib::FollowedFilesOptions {
+    return {.directory = "map://bucket/in",
+            .log = "map://bucket/run/log",
+            .open_store = support::map_stores(bucket),
+            .batch_size = 4,
+            .look_every = milliseconds{1},
+            .believe_after = milliseconds{0}};
+  }
+  [[nodiscard]] auto process() const -> std::unique_ptr<FollowedFiles> {
+    distrib::Error error;
+    auto made = std::make_unique<FollowedFiles>(options(), error);
+    CHECK_FALSE(error);
+    return made;
+  }
+  support::TempDirectory directory;
+  std::shared_ptr<support::MapObjects> bucket = std::make_shared<support::MapObjects>();
+};
+
+}  // namespace
+
+TEST_CASE("followed files: objects of a store are followed as files are", "[data]") {
+  FollowedPrefix stream;
+  const auto first = stream.process();
+  CHECK(followed_numbers(*first, 0).empty());
+  stream.add("b", 0, 6);
+  stream.add("folder/c", 50, 60);
+  stream.add("_hidden", 50, 60);
+  CHECK(followed_numbers(*first, 0) == FollowedNumbers{0, 1, 2, 3});
+  stream.add("a", 10, 13, distrib::Compression::gzip);
+  const auto second = stream.process();
+  CHECK(followed_numbers(*second, 1) == FollowedNumbers{4, 5, 10, 11});
+  CHECK(followed_numbers(*first, 1) == FollowedNumbers{4, 5, 10, 11});
+  CHECK(stream.bucket->count("run/log/log-") == 2);
+  const auto log = second->log();
+  CHECK(log->end_of("a")->version == std::to_string(stream.bucket->versions["in/a"]));
+  // What the log has by its version is not read again to find out whether it has grown.
+  const auto third = stream.process();
+  const std::size_t before = stream.bucket->asked("range");
+  CHECK(followed_numbers(*third, 2).empty());
+  CHECK(stream.bucket->asked("range") == before);
+  // Files in a store, the log in a directory.
+  distrib::FollowedFilesOptions options = stream.options();
+  options.log = (stream.directory / "log").string();
+  distrib::Error error;
+  FollowedFiles mixed{options, error};
+  REQUIRE_FALSE(error);
+  CHECK(followed_numbers(mixed, 0) == FollowedNumbers{10, 11, 12, 0});
+}
+
+TEST_CASE("followed files: an object that was replaced is named with its versions", "[data]") {
+  FollowedPrefix stream;
+  stream.add("a", 0, 5);
+  const std::string logged = std::to_string(stream.bucket->versions["in/a"]);
+  const auto first = stream.process();
+  CHECK(followed_numbers(*first, 0) == FollowedNumbers{0, 1, 2, 3});
+  stream.add("a", 0, 5);  // the same records, another version
+  CHECK(followed_numbers(*stream.process(), 0) == FollowedNumbers{0, 1, 2, 3});
+  stream.add("a", 0, 9);  // longer
+  CHECK(followed_numbers(*first, 1) == FollowedNumbers{4, 5, 6, 7});
+  stream.add("a", 1, 10);
+  const std::string now = std::to_string(stream.bucket->versions["in/a"]);
+  const distrib::Error error = followed_code(*stream.process(), 1);
+  CHECK(error.code == distrib::stream_errc::source_replaced);
+  CHECK(error.where.ends_with("it has other ones: it was " + logged + ", and is " + now + " now"));
+  stream.bucket->objects.erase("in/a");
+  CHECK(followed_code(*stream.process(), 1).code == distrib::stream_errc::source_gone);
+}
+
+TEST_CASE("followed files: an object that is replaced while it is read is read again", "[data]") {
+  FollowedPrefix stream;
+  stream.add("a", 0, 8);
+  bool is_first = true;
+  stream.bucket->fail = [&](const std::string& request) {
+    if (!request.starts_with("range") || !is_first) return std::error_code{};
+    is_first = false;
+    const std::vector<std::byte> bytes = stream.bucket->objects["in/a"];
+    stream.bucket->write("in/a", bytes);
+    return std::error_code{};
+  };
+  const auto process = stream.process();
+  CHECK(followed_numbers(*process, 0).empty());
+  CHECK_FALSE(is_first);
+  CHECK(followed_numbers(*process, 0) == FollowedNumbers{0, 1, 2, 3});
+  // It may not be read: that ends the job.
+  stream.bucket->fail = [](const std::string& request) {
+    return request.starts_with("range") ? support::MapObjects::mismatch() : std::error_code{};
+  };
+  CHECK(followed_code(*stream.process(), 0).code == support::MapObjects::mismatch());
+}
+
+TEST_CASE("followed files: a store that cannot be followed is refused, one that is away is waited for", "[data]") {
+  FollowedPrefix stream;
+  distrib::Error error;
+  distrib::FollowedFilesOptions options = stream.options();
+  options.open_store = {};
+  FollowedFiles without{options, error};
+  CHECK(error.code == distrib::stream_errc::no_object_store);
+  stream.add("a", 0, 8);
+  stream.bucket->honours_conditions = false;
+  const auto careless = stream.process();
+  CHECK(followed_code(*careless, 0).code == distrib::stream_errc::no_conditions);
+  stream.bucket->honours_conditions = true;
+  const auto process = stream.process();
+  stream.bucket->fail = [](const std::string&) { return support::MapObjects::away(); };
+  CHECK(followed_numbers(*process, 0).empty());
+  stream.bucket->fail = {};
+  CHECK(followed_numbers(*process, 0) == FollowedNumbers{0, 1, 2, 3});
 }

@@ -2,25 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 # A job that trains from files which are added while it runs, as real processes: it is stopped while it waits for files;
 # chief, worker and both parameter servers are killed while files are added; and it ends with the bits that one process
-# gives for the same log. What is wrong with a file ends the job with its name. ctest calls it in build/PRESET/tests,
-# where the program is ../examples/37_stream.
+# gives for the same log. What is wrong with a file ends the job with its name. Then the same with files and log in an
+# object store, which is away for a while. ctest calls it in build/PRESET/tests, where the program is
+# ../examples/37_stream.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
-unset TF_CONFIG NO_COLOR
+unset TF_CONFIG NO_COLOR AWS_PROFILE AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 HTTP_PROXY HTTPS_PROXY \
+  http_proxy https_proxy
 
-stream=$programs/37_stream steps=120 added=0
+stream=$programs/37_stream steps=120 added=0 name=job in=in log=log
 hash_of() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json"))["parameters_sha256"])' "$1"; }
 show() { tail -n 60 "$1.log" | sed 's/^/    /' >&2; }
-pid_of() { sed -nE "s/^launch \| $1 is process ([0-9]+)\$/\1/p" job.log | tail -n 1; }  # TASK
+pid_of() { sed -nE "s/^launch \| $1 is process ([0-9]+)\$/\1/p" $name.log | tail -n 1; }  # TASK
 nobody_left() {
   local pid
-  for pid in $(sed -nE 's/^launch \| [a-z]+[0-9]+ is process ([0-9]+)$/\1/p' job.log); do
+  for pid in $(sed -nE 's/^launch \| [a-z]+[0-9]+ is process ([0-9]+)$/\1/p' $name.log); do
     ! kill -0 "$pid" 2>/dev/null || fail "process $pid is left"
   done
 }
 begin() {
-  timeout -k 5 100 "$distrib" launch --ps 2 --workers 2 --restart --max-restarts 100 -- \
-    "$stream" train in log job $steps >job.log 2>&1 &
+  timeout -k 5 120 "$distrib" launch --ps 2 --workers 2 --restart --max-restarts 100 -- \
+    "$stream" train "$in" "$log" $name $steps >$name.log 2>&1 &
   launcher=$!
 }
 ends() {  # returns its exit code
@@ -35,22 +37,40 @@ add() {  # COUNT
   local last=$((added + $1)) number
   for ((; added < last; ++added)); do
     number=$((added * 7 % files))
-    "$stream" write in $number $((number + 1))
+    add_file $number
   done
 }
+add_file() { "$stream" write in $1 $(($1 + 1)); }  # NUMBER
 newest() {  # step of the newest checkpoint
   local step
-  step=$(ls job 2>/dev/null | sed -nE 's/^model\.ckpt-([0-9]+)\.index$/\1/p' | sort -n | tail -n 1)
+  step=$(ls $name 2>/dev/null | sed -nE 's/^model\.ckpt-([0-9]+)\.index$/\1/p' | sort -n | tail -n 1)
   echo "${step:-0}"
 }
 until_true() {  # COMMAND...      waits until it succeeds, for at most 30 s
   local tries=0
   until "$@"; do
-    [ $((tries += 1)) -le 3000 ] || { fail "still not true after 30 s: $*"; show job; return 0; }
+    [ $((tries += 1)) -le 3000 ] || { fail "still not true after 30 s: $*"; show $name; return 0; }
     sleep 0.01
   done
 }
-says() { [ -n "$(grep -E -e "$1" job.log)" ]; }
+says() { [ -n "$(grep -E -e "$1" $name.log)" ]; }
+# Kills tasks in turn while files are added, and adds the rest.
+kill_in_turn() {  # TASK...
+  local step=0 victim killed
+  for victim in "$@"; do
+    step=$((step + 20))
+    until [ "$(newest)" -ge $step ]; do
+      [ $added -ge $files ] || [ $((2 * added)) -gt $(($(newest) + 20)) ] || add 1  # a file is for 2 steps
+      kill -0 "$launcher" 2>/dev/null || { fail "it ended before $victim was killed"; break; }
+      sleep 0.01
+    done
+    kill -9 "$(pid_of $victim)" || fail "$victim is not there"
+  done
+  add $((files - added))
+  ends || { fail "exit code $?"; show $name; }
+  killed=$(grep -c '^launch | .* was ended by SIGKILL' $name.log || true)
+  [ "$killed" -eq $# ] || fail "$killed of $# kills"
+}
 
 mkdir in
 began=$EPOCHREALTIME
@@ -64,20 +84,7 @@ kill -TERM "$launcher"  # timeout passes it on
 
 # Killed while files are added.
 begin
-step=0
-for victim in worker0 worker1 ps0 ps1; do  # worker0 is the chief
-  step=$((step + 20))
-  until [ "$(newest)" -ge $step ]; do
-    [ $added -ge $files ] || add 1
-    kill -0 "$launcher" 2>/dev/null || { fail "it ended before $victim was killed"; break; }
-    sleep 0.01
-  done
-  kill -9 "$(pid_of $victim)" || fail "$victim is not there"
-done
-add $((files - added))
-ends || { fail "exit code $?"; show job; }
-killed=$(grep -c '^launch | .* was ended by SIGKILL' job.log || true)
-[ "$killed" -eq 4 ] || fail "$killed of 4 kills"
+kill_in_turn worker0 worker1 ps0 ps1  # worker0 is the chief
 took=$(awk -v b="$began" -v e="$EPOCHREALTIME" 'BEGIN {printf "%.1f", e - b}')
 
 # One process, with the same log.
@@ -96,6 +103,62 @@ cp in/part-10002 in/part-10003
 timeout 60 "$stream" train in log other 20 >other.log 2>&1 && fail 'a file was replaced, and nobody has noticed'
 [ -n "$(grep -F 'part-10003: the log has its records 0 to 63, and it has other ones' other.log)" ] ||
   { fail 'the file that was replaced is not named'; show other; }
+
+# --- in an object store ---
+
+export AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE AWS_SECRET_ACCESS_KEY=SECRETSECRET AWS_REGION=us-east-1
+export AWS_EC2_METADATA_DISABLED=true HOME=$work
+python3 "$tests/tools/support/fake_s3.py" >store 2>store.log &
+store=$!
+trap 'kill $store; rm -rf "$work"' EXIT
+until [ -s store ]; do sleep 0.05; done
+url=s3+$(cat store)/bucket
+name=stored in=$url/in log=$url/run/log steps=80 files=40 added=0
+"$stream" write staged 0 $files
+mkfifo puts
+python3 -c 'import sys, urllib.request
+for line in sys.stdin:
+    name, file = line.split()
+    ask = urllib.request.Request(sys.argv[1] + name, open(file, "rb").read(), {"Authorization": "x"}, method="PUT")
+    urllib.request.urlopen(ask, timeout=10)' "$(cat store)/bucket/in/" <puts &
+putter=$!
+exec 7>puts
+put() { echo "$1 $2" >&7; }  # NAME FILE
+add_file() { put part-$((10000 + $1)) staged/part-$((10000 + $1)); }
+listed() {  # what the log consists of
+  python3 -c 'import sys, urllib.request
+ask = urllib.request.Request(sys.argv[1], headers={"Authorization": "x"})
+print(urllib.request.urlopen(ask, timeout=10).read().decode())' "$(cat store)/bucket/?list-type=2&prefix=run/log/log-"
+}
+
+timeout 60 "$stream" train s3+http://127.0.0.1:1/bucket/in s3+http://127.0.0.1:1/bucket/log probe 1 >probe.log 2>&1 || true
+if [ -n "$(grep -F 'link distrib::http' probe.log)" ]; then
+  [ "$failures" -eq 0 ] || exit 1
+  echo 'all passed, without an object store: built without the component http'
+  exit
+fi
+began=$EPOCHREALTIME
+begin
+add 8
+until_true says 'waits for the records of step 17$'
+kill -USR1 $store  # it is away
+sleep 1
+kill -USR2 $store
+kill_in_turn worker0 worker1 ps0
+took=$(awk -v b="$began" -v e="$EPOCHREALTIME" 'BEGIN {printf "%.1f", e - b}')
+before=$(listed)
+timeout 60 "$stream" train "$in" "$log" stored_one $steps >stored_one.log 2>&1 ||
+  { fail "one process: exit code $?"; show stored_one; }
+[ "$(hash_of stored_one)" = "$(hash_of stored)" ] || { fail 'store: other bits than one process'; show stored; }
+[ "$(listed)" = "$before" ] || fail 'store: one process has changed the log'
+echo "store: 3 kills, $added objects, $took s"
+put part-10021 staged/part-10002  # one of the first
+exec 7>&-
+wait $putter || fail 'objects could not be written'
+timeout 60 "$stream" train "$in" "$log" stored_other 20 >stored_other.log 2>&1 &&
+  fail 'an object was replaced, and nobody has noticed'
+[ -n "$(grep -E 'part-10021: the log has its records 0 to 63, and it has other ones: it was "[0-9a-f]+", and is "[0-9a-f]+" now' \
+  stored_other.log)" ] || { fail 'the object that was replaced is not named'; show stored_other; }
 
 [ "$failures" -eq 0 ] || exit 1
 echo "all passed"

@@ -54,6 +54,12 @@ TEST_CASE("records that cannot be read any more are named with source, numbers a
   const distrib::Error other = distrib::check_source(range, 4096, &whole, distrib::StreamSum{1, 3});
   CHECK(other.code == distrib::stream_errc::source_replaced);
   CHECK(other.where == "events-0007: the log has its records 4096 to 8191, and it has other ones");
+  distrib::StreamRange of_object = range;
+  of_object.version = "v1";
+  const distrib::SeenSource written_again{"events-0007", 0, 9000, "v2"};
+  CHECK_FALSE(distrib::check_source(of_object, 4096, &written_again, distrib::StreamSum{1, 2}));  // by the same records
+  CHECK(distrib::check_source(of_object, 4096, &written_again, distrib::StreamSum{1, 3}).where ==
+        "events-0007: the log has its records 4096 to 8191, and it has other ones: it was v1, and is v2 now");
   const distrib::Error gone = distrib::check_source(range, 4096, nullptr, std::nullopt);
   CHECK(gone.code == distrib::stream_errc::source_gone);
   const distrib::SeenSource shorter{"events-0007", 0, 5000};

@@ -30,6 +30,8 @@ auto parsed_item(const std::vector<std::byte>& bytes) -> std::optional<distrib::
 TEST_CASE("items of a stream log are read as they were written") {
   const distrib::StreamItem items[] = {
       distrib::StreamRange{"events-7", 3, 9, {1, 2}, {UINT64_MAX, 4}},
+      distrib::StreamRange{"events-7", 3, 9, {1, 2}, {3, 4}, "\"etag\""},
+      distrib::StreamRange{"topic/3", 3, 9, {1, 2}, {3, 4}, "", 100, 120},
       distrib::StreamRanks{5, {0, 2, 70'000}},
       distrib::StreamEnd{},
   };
@@ -58,6 +60,9 @@ TEST_CASE("items that cannot be in a stream log are refused") {
       distrib::StreamRange{"events", 4, 4, {}, {}},
       distrib::StreamRange{"", 0, 4, {}, {}},
       distrib::StreamRange{std::string(distrib::max_source_name_bytes + 1, 'x'), 0, 4, {}, {}},
+      distrib::StreamRange{"events", 0, 4, {}, {}, std::string(distrib::max_source_version_bytes + 1, 'x')},
+      distrib::StreamRange{"events", 0, 4, {}, {}, "", 7, 0},
+      distrib::StreamRange{"events", 0, 4, {}, {}, "", 7, 10},
       distrib::StreamRanks{1, {}},
       distrib::StreamRanks{0, {1}},
       distrib::StreamRanks{1, {2, 1}},

@@ -2,14 +2,17 @@
 #include <distrib/stream_log/stream_log_files.hpp>
 
 #include "support/catch.hpp"
+#include "support/map_objects.hpp"
 #include "support/temp_directory.hpp"
 
 #include <distrib/stream_log/error.hpp>
+#include <distrib/stream_log/stream_file.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <random>
 #include <span>
 #include <string>
@@ -94,11 +97,13 @@ TEST_CASE("a log in a directory: of several changes at once each is made once, i
   }
 }
 
-TEST_CASE("a log in a directory: a version that a process made too late counts nowhere") {
+TEST_CASE("a log in a directory or a store: a version that a process made too late counts nowhere") {
   const support::TempDirectory directory;
-  const std::string path = directory.path().string();
+  const auto bucket = std::make_shared<support::MapObjects>();
+  const std::string path = GENERATE(true, false) ? directory.path().string() : std::string{"map://bucket/log"};
+  const distrib::OpenObjectStore open = support::map_stores(bucket);
   distrib::Error error;
-  StreamLogFiles late{path};
+  StreamLogFiles late{path, open};
   const auto add = [](const std::string& name) {
     return [name](distrib::StreamLog& log) {
       if (log.end_of(name) == nullptr) log.append(records_of_file(name, 1));
@@ -111,7 +116,7 @@ TEST_CASE("a log in a directory: a version that a process made too late counts n
       log_before_files(),
       [&](distrib::StreamLog& next) {
         if (std::exchange(is_asleep, false)) {
-          StreamLogFiles awake{path};
+          StreamLogFiles awake{path, open};
           distrib::Error failed;
           for (int i = 0; i < 20; ++i) awake.change(log_before_files(), add("b" + std::to_string(i)), failed);
         }
@@ -120,7 +125,8 @@ TEST_CASE("a log in a directory: a version that a process made too late counts n
       error);
   REQUIRE(log);
   CHECK(log->records() == 22);
-  CHECK(StreamLogFiles{path}.read(error)->records() == 22);
+  StreamLogFiles reader{path, open};
+  CHECK(reader.read(error)->records() == 22);
 }
 
 TEST_CASE("a log in a directory: what is damaged or cannot be written is named") {
@@ -145,12 +151,47 @@ TEST_CASE("a log in a directory: what is damaged or cannot be written is named")
     CHECK_FALSE(distrib::detail::stream_log_version(name));
 }
 
+TEST_CASE("a log in a store: a version whose answer was lost is not made twice") {
+  const auto bucket = std::make_shared<support::MapObjects>();
+  StreamLogFiles one{"map://bucket/run/log", support::map_stores(bucket)};
+  StreamLogFiles other{"map://bucket/run/log", support::map_stores(bucket)};
+  const auto add = [](const std::string& name) {
+    return [name](distrib::StreamLog& log) {
+      if (log.end_of(name) == nullptr) log.append(records_of_file(name, 1));
+    };
+  };
+  distrib::Error error;
+  REQUIRE(one.change(log_before_files(), add("a"), error));
+  // The store writes the object, and its answer does not arrive: the client asks again, and is refused.
+  distrib::StreamLog with_b = *other.read(error);
+  with_b.append(records_of_file("b", 1));
+  {
+    support::MapClient lost{bucket};
+    const auto log = std::make_shared<const distrib::StreamLog>(with_b);
+    lost.put_if_absent("run/log/log-00000000000000000002", to_bytes(distrib::StreamFile{log->id(), log, true}), error);
+  }
+  const auto written = one.change(log_before_files(), add("b"), error);
+  REQUIRE(written);
+  CHECK(written->records() == 2);
+  CHECK(bucket->count("run/log/log-") == 2);
+  // A store that is away is named, and the log is as it was.
+  bucket->fail = [](const std::string&) { return support::MapObjects::away(); };
+  CHECK(one.change(log_before_files(), add("c"), error) == nullptr);
+  CHECK(error.code == distrib::failure::unavailable);
+  bucket->fail = {};
+  CHECK(one.change(log_before_files(), add("c"), error)->records() == 3);
+  CHECK(other.read(error)->records() == 3);
+}
+
 namespace {
 
 // Processes that change one log, each perhaps in the middle of the change of another one.
 struct DrawnChanges {
-  explicit DrawnChanges(std::uint32_t seed) : dice{seed} {
-    for (int i = 0; i < 5; ++i) processes.emplace_back(directory.path().string());
+  DrawnChanges(std::uint32_t seed, bool is_in_store) : dice{seed} {
+    for (int i = 0; i < 5; ++i) {
+      if (is_in_store) processes.emplace_back("map://bucket/log", support::map_stores(bucket));
+      else processes.emplace_back(directory.path().string());
+    }
     is_busy.resize(processes.size());
   }
   void change(int depth) {
@@ -179,6 +220,7 @@ struct DrawnChanges {
     told = std::move(names);
   }
   support::TempDirectory directory;
+  std::shared_ptr<support::MapObjects> bucket = std::make_shared<support::MapObjects>();
   std::mt19937 dice;
   std::vector<StreamLogFiles> processes;
   std::vector<bool> is_busy;
@@ -191,7 +233,9 @@ struct DrawnChanges {
 TEST_CASE("a log in a directory: what was told once is the beginning of all that is told later, for drawn orders") {
   for (std::uint32_t seed = 0; seed < 12; ++seed) {
     CAPTURE(seed);
-    DrawnChanges changes{seed};
-    while (changes.number < 30) changes.change(0);
+    for (const bool is_in_store : {false, true}) {
+      DrawnChanges changes{seed, is_in_store};
+      while (changes.number < 30) changes.change(0);
+    }
   }
 }

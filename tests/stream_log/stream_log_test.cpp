@@ -227,3 +227,27 @@ TEST_CASE("a proposal that does not continue the log is not appended") {
   CHECK(log.is_closed());
   CHECK_FALSE(may_append(log, more));
 }
+
+TEST_CASE("a range continues records, sum and offset of its source, and its version is kept") {
+  distrib::StreamLog log{2, {0}};
+  const distrib::StreamRange first{"t/0", 0, 4, {}, {1, 4}, "v1", 100, 107};
+  CHECK(may_append(log, distrib::ProposedRange{first, false}));
+  log.append(first);
+  CHECK(log.end_of("t/0")->offset == 107);
+  CHECK(log.end_of("t/0")->version == "v1");
+  distrib::StreamRange next{"t/0", 4, 6, {1, 4}, {1, 6}, "v2", 107, 109};
+  CHECK(may_append(log, distrib::ProposedRange{next, true}));
+  next.first_offset = 106;
+  CHECK_FALSE(may_append(log, distrib::ProposedRange{next, true}));
+  next.first_offset = 107;
+  log.append(next);
+  std::error_code code;
+  const auto read = distrib::StreamLog::parse(log.to_bytes(), code);
+  REQUIRE(read);
+  CHECK(*read == log);
+  CHECK(read->end_of("t/0")->offset == 109);
+  log.let_go(2);
+  const auto shorter = distrib::StreamLog::parse(log.to_bytes(), code);
+  REQUIRE(shorter);
+  CHECK(shorter->end_of("t/0")->version == "v2");
+}

@@ -80,11 +80,12 @@ class MapClient {
   auto get(const std::string& key, std::uint64_t, distrib::Error& error) -> Bytes {
     return ask("get", key, error, [&] { return find(key, error) ? bucket_->objects[key] : Bytes{}; });
   }
-  void get_range(const std::string& key, std::uint64_t first, std::span<std::byte> to, const std::string&,
+  void get_range(const std::string& key, std::uint64_t first, std::span<std::byte> to, const std::string& version,
                  distrib::Error& error) {
     ask("range", key, error, [&] {
-      if (find(key, error))
-        std::copy_n(bucket_->objects[key].begin() + static_cast<std::ptrdiff_t>(first), to.size(), to.begin());
+      if (!find(key, error)) return 0;
+      if (!version.empty() && info_of(key).version != version) error = {MapObjects::mismatch(), key};
+      else std::copy_n(bucket_->objects[key].begin() + static_cast<std::ptrdiff_t>(first), to.size(), to.begin());
       return 0;
     });
   }

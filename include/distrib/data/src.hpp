@@ -8,6 +8,7 @@
 
 #include <distrib/data/impl/find_files.ipp>
 #include <distrib/data/impl/followed_files.ipp>
+#include <distrib/data/impl/followed_stream.ipp>
 #include <distrib/data/impl/piece_cache.ipp>
 #include <distrib/data/impl/record_files.ipp>
 #include <distrib/data/impl/remote_ranges.ipp>

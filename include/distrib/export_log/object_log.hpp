@@ -7,6 +7,7 @@
 #include <distrib/export_log/head_store.hpp>
 #include <distrib/export_log/log_objects.hpp>
 #include <distrib/record/object_store.hpp>
+#include <distrib/record/second_write.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -113,14 +114,8 @@ class ObjectLog {
     error = {};
     if (has_conditions_) return true;
     const std::string key = key_of(".conditions");
-    const std::string text = "this store must not write this object twice\n";
-    store_->put_if_absent(key, as_bytes(text), error);
-    if (error && error.code != failure::mismatch) return false;
-    error = {};
-    store_->put_if_absent(key, as_bytes(text), error);
-    if (error && error.code != failure::mismatch) return false;
-    has_conditions_ = static_cast<bool>(error);
-    error = {};
+    has_conditions_ = detail::refuses_second_write(*store_, key, error);
+    if (error) return false;
     if (!has_conditions_) error = {export_errc::no_conditions, key};
     return has_conditions_;
   }

@@ -35,9 +35,15 @@ enum class stream_errc {
   let_go,
   /// The log was made for batches of another size. Use that size, or start a new job with a new directory for its log.
   other_batch_size,
-  /// No directory was named for the log. Set `FollowFiles::log` to a directory that all tasks of the job share, and that
-  /// no other job uses.
+  /// No place was named for the log. Set `FollowFiles::log` or `FollowTopic::log` to a directory, or to the URL of a
+  /// prefix of an object store, that all tasks of the job share, and that no other job uses.
   no_log,
+  /// The object store writes an object although it was told to write it only if there is none: two tasks could write
+  /// different logs. Use a store with conditional writes; `distrib store check` tells.
+  no_conditions,
+  /// The log or the files are in an object store, and this program cannot open URLs, or not this kind. Link the component
+  /// distrib::http and set `FollowFiles::open_store` to `s3_stores()`. Or use a path.
+  no_object_store,
 };
 
 namespace detail {
@@ -61,7 +67,12 @@ inline constexpr ErrorText stream_texts[] = {
     {stream_errc::other_batch_size, failure::mismatch,
      "the log has batches of another size: use that size, or start a new job with a new log"},
     {stream_errc::no_log, failure::invalid_argument,
-     "set FollowFiles::log to a directory that all tasks of the job share, and no other job uses"},
+     "set the log to a directory or a prefix of an object store that all tasks of the job share, and no other job "
+     "uses"},
+    {stream_errc::no_conditions, failure::unsupported,
+     "the object store does not honour conditional writes, so two tasks could write different logs: use another store"},
+    {stream_errc::no_object_store, failure::unsupported,
+     "this program cannot open object stores: link distrib::http and pass s3_stores()"},
 };
 
 /// Returns the category "distrib.stream_log".

@@ -23,6 +23,7 @@ struct SeenSource {
   std::string name;  ///< The same in all processes.
   std::uint64_t first = 0;  ///< Number of the first record that can be read; above 0 if a partition has dropped some.
   std::uint64_t end = 0;  ///< Number of the first record that is not there yet.
+  std::string version = {};  ///< What the store calls the content; empty for a source without such names.
 };
 
 /// What a source as it is seen means for a log.
@@ -54,7 +55,7 @@ template <class SumBefore>
   if (known != nullptr && before != known->sum) return {SourceNews::replaced};
   if (seen.end == first || most == 0) return {SourceNews::none};
   const std::uint64_t end = first + std::min(most, seen.end - first);
-  ProposedRange proposal{{seen.name, first, end, before, sum_before(end)}, known != nullptr};
+  ProposedRange proposal{{seen.name, first, end, before, sum_before(end), seen.version}, known != nullptr};
   return {SourceNews::more, std::move(proposal)};
 }
 

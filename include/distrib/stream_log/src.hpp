@@ -6,6 +6,7 @@
 #error "distrib: <distrib/stream_log/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif
 
+#include <distrib/stream_log/impl/log_home.ipp>
 #include <distrib/stream_log/impl/seen_source.ipp>
 #include <distrib/stream_log/impl/stream_file.ipp>
 #include <distrib/stream_log/impl/stream_item.ipp>

@@ -28,6 +28,8 @@ struct StreamSum {
 struct SourceEnd {
   std::uint64_t records = 0;  ///< Number of the first record that is not logged.
   StreamSum sum;  ///< Sum of the records before it.
+  std::uint64_t offset = 0;  ///< `StreamRange::end_offset` of its last range.
+  std::string version = {};  ///< `StreamRange::version` of its last range.
 
   [[nodiscard]] auto operator==(const SourceEnd&) const -> bool = default;
 };
@@ -39,6 +41,12 @@ struct StreamRange {
   std::uint64_t end = 0;  ///< Number of the first record behind the range; above `first`.
   StreamSum before;  ///< Sum of the records of the source before `first`.
   StreamSum after;  ///< Sum of the records of the source before `end`.
+  /// What the store called the content when it was logged: an ETag, for messages. Empty for a source without such names.
+  std::string version = {};
+  /// Where the records are found, if their numbers do not say it: they have offsets from `first_offset` on, below
+  /// `end_offset`, perhaps with gaps. Both 0 for a source whose records are found by their numbers.
+  std::uint64_t first_offset = 0;
+  std::uint64_t end_offset = 0;  ///< See `first_offset`.
 
   [[nodiscard]] auto operator==(const StreamRange&) const -> bool = default;
 };
@@ -61,6 +69,7 @@ using StreamItem = std::variant<StreamRange, StreamRanks, StreamEnd>;
 
 /// Limits of what is read from a file or a peer.
 inline constexpr std::size_t max_source_name_bytes = 4096;  ///< Most bytes of the name of a source.
+inline constexpr std::size_t max_source_version_bytes = 1024;  ///< Most bytes of the version of a source.
 inline constexpr std::size_t max_stream_ranks = 65'536;  ///< Most ranks of a step.
 
 /// Appends the bytes of an item to `to`: a protobuf message, the same bytes for equal items.
@@ -77,7 +86,8 @@ DISTRIB_DECL void append_stream_item(const StreamItem& item, std::vector<std::by
 /// only if this is still so.
 struct ProposedRange {
   StreamRange range;  ///< The records that follow.
-  bool continues = false;  ///< True: the log has `first` and `before` as the end of the source. False: it has nothing.
+  /// True: the log has `first`, `before` and `first_offset` as the end of the source. False: it has nothing.
+  bool continues = false;
 
   [[nodiscard]] auto operator==(const ProposedRange&) const -> bool = default;
 };

@@ -3,6 +3,8 @@
 
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/record/any_object_store.hpp>
+#include <distrib/stream_log/log_home.hpp>
 #include <distrib/stream_log/stream_log.hpp>
 
 #include <cstdint>
@@ -11,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 namespace distrib {
 inline namespace v0 {
@@ -20,28 +23,33 @@ namespace detail {
 /// Returns the version in the name of a file of a log: 42 for "log-00000000000000000042"; empty for another name.
 [[nodiscard]] DISTRIB_DECL auto stream_log_version(std::string_view name) -> std::optional<std::uint64_t>;
 
+/// Returns the name of a version.
+[[nodiscard]] DISTRIB_DECL auto stream_log_name(std::uint64_t version) -> std::string;
+
 }  // namespace detail
 
-/// A stream log in a directory that all processes of a job share. Any number of processes change it; there is no lock,
-/// no leader and no clock.
+/// A stream log in a directory that all processes of a job share, or in a prefix of an object store. Any number of
+/// processes change it; there is no lock, no leader and no clock.
 ///
-/// Each version of the log is a file `log-NUMBER` (see `StreamFile`), which is complete before it gets its name and
-/// never changes. A change reads the newest version, and links its own file as the next one: the file system refuses
-/// that to all processes but one, and the others look again. The newest files stay, so that a slow process does not
-/// lose the file that it is about to read; older ones are removed.
+/// Each version of the log is a file or an object `log-NUMBER` (see `StreamFile`), which is complete before it gets its
+/// name and never changes. A change reads the newest version, and adds its own as the next one: the file system, or the
+/// store, refuses that to all processes but one, and the others look again. The newest versions stay, so that a slow
+/// process does not lose the one that it is about to read; older ones are removed.
 ///
-/// What a call returns is durable: also what another process has written is made durable before it is returned. The
-/// file system must have hard links.
+/// What a call returns is durable: also what another process has written is made durable before it is returned. A file
+/// system must have hard links, a store conditional writes.
 ///
-/// Errors: `bad_log` or `newer_version` with the file; otherwise the code of the operating system with the path.
+/// Errors: `bad_log` or `newer_version` with the file; `no_conditions`, `no_object_store`; otherwise the code of the
+/// operating system with the path, or that of the store with the URL.
 /// Threads: one at a time; any number of processes.
 class StreamLogFiles {
  public:
-  /// Does nothing but keep the path. The first change creates the directory.
-  explicit StreamLogFiles(std::string directory) : directory_{std::move(directory)} {}
+  /// Does nothing but keep its arguments. `name`: a directory, which the first change creates, or the URL of a prefix of a
+  /// store that `open` opens.
+  DISTRIB_DECL explicit StreamLogFiles(std::string name, OpenObjectStore open = {});
 
-  /// The directory.
-  [[nodiscard]] auto directory() const noexcept -> const std::string& { return directory_; }
+  /// The directory or the URL.
+  [[nodiscard]] auto name() const noexcept -> const std::string& { return name_; }
 
   /// Returns the newest version; null if there is none.
   [[nodiscard]] DISTRIB_DECL auto read(ErrorRef to) -> SharedStreamLog;
@@ -55,15 +63,17 @@ class StreamLogFiles {
       -> SharedStreamLog;
 
  private:
-  [[nodiscard]] DISTRIB_DECL auto newest_version(Error& error) const -> std::uint64_t;
-  [[nodiscard]] DISTRIB_DECL auto path_of(std::uint64_t version) const -> std::string;
+  using Home = std::variant<detail::DirectoryHome, detail::StoreHome>;
+
+  template <class Work> auto use(Work work) { return std::visit(work, home_); }
+  [[nodiscard]] DISTRIB_DECL auto newest_version(Error& error) -> std::uint64_t;
   DISTRIB_DECL void update(Error& error);
-  DISTRIB_DECL auto link_version(std::uint64_t version, const SharedStreamLog& log, Error& error) -> bool;
-  DISTRIB_DECL void remove_old() const;
+  DISTRIB_DECL void remove_old();
 
   static constexpr std::uint64_t kept_versions = 8;
 
-  std::string directory_;
+  std::string name_;
+  Home home_;
   std::uint64_t version_ = 0;  // of log_; 0: none
   SharedStreamLog log_;
 };

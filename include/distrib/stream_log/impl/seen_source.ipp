@@ -5,6 +5,9 @@
 
 #include <distrib/stream_log/error.hpp>
 
+#include <string>
+#include <utility>
+
 namespace distrib {
 inline namespace v0 {
 
@@ -17,8 +20,11 @@ DISTRIB_DECL auto check_source(const StreamRange& range, std::uint64_t first, co
     return {stream_errc::source_gone, where + "it has only " + std::to_string(seen->end)};
   if (seen->first > first)
     return {stream_errc::records_expired, where + "it begins with record " + std::to_string(seen->first)};
-  if (*sum_after != range.after) return {stream_errc::source_replaced, where + "it has other ones"};
-  return {};
+  if (*sum_after == range.after) return {};
+  std::string found = where + "it has other ones";
+  if (!range.version.empty() || !seen->version.empty())
+    found += ": it was " + range.version + ", and is " + seen->version + " now";
+  return {stream_errc::source_replaced, std::move(found)};
 }
 
 }  // namespace v0

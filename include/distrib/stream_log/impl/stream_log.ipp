@@ -57,7 +57,7 @@ DISTRIB_DECL void StreamLog::append(StreamItem item) {
   const StreamSum sum = detail::sum_of_items(sums_.empty() ? first_sum_ : sums_.back(), item);
   std::uint64_t behind = records();
   if (const auto* const range = std::get_if<StreamRange>(&item)) {
-    ends_.insert_or_assign(range->source, SourceEnd{range->end, range->after});
+    ends_.insert_or_assign(range->source, SourceEnd{range->end, range->after, range->end_offset, range->version});
     behind = detail::plus_or_most(behind, range->end - range->first);
   } else if (const auto* const ranks = std::get_if<StreamRanks>(&item)) {
     add_epoch(*ranks);
@@ -208,7 +208,7 @@ DISTRIB_DECL void StreamLog::forget_sources(const std::function<bool(const std::
 }
 
 // Fields: 1 and 2 id, 3 batch_size, 4 horizon, 5 kept_step, 6 first_item, 7 first_record, 8 and 9 first_sum, 10 closed,
-// 11 for each source: 1 name, 2 records, 3 and 4 sum; 12 for each epoch: 1 from_step, 2 batches, 3 items, 4 ranks;
+// 11 for each source: 1 name, 2 records, 3 and 4 sum, 5 offset, 6 version; 12 for each epoch: 1 from_step, 2 batches, 3 items, 4 ranks;
 // 13 for each kept item its bytes.
 DISTRIB_DECL auto StreamLog::to_bytes() const -> std::vector<std::byte> {
   WireWriter writer;
@@ -228,6 +228,8 @@ DISTRIB_DECL auto StreamLog::to_bytes() const -> std::vector<std::byte> {
       source.varint(2, entry.second.records);
       source.fixed64(3, entry.second.sum.high);
       source.fixed64(4, entry.second.sum.low);
+      if (entry.second.offset != 0) source.varint(5, entry.second.offset);
+      if (!entry.second.version.empty()) source.text(6, entry.second.version);
     });
   for (const Epoch& one : epochs_)
     writer.message(12, [&](WireWriter& epoch) {
@@ -259,9 +261,12 @@ DISTRIB_DECL auto StreamLog::parse(ByteView bytes, std::error_code& code) -> std
         case wire_tag(2, WireType::varint): end.records = source.uint64(); break;
         case wire_tag(3, WireType::fixed64): end.sum.high = source.uint64(); break;
         case wire_tag(4, WireType::fixed64): end.sum.low = source.uint64(); break;
+        case wire_tag(5, WireType::varint): end.offset = source.uint64(); break;
+        case wire_tag(6, WireType::bytes): end.version = source.text(); break;
         default: break;
       }
     if (!source.ok() || name.empty() || name.size() > max_source_name_bytes) return false;
+    if (end.version.size() > max_source_version_bytes) return false;
     return log.ends_.emplace(std::move(name), end).second;
   };
   const auto read_epoch = [&](ByteView message) {
@@ -328,7 +333,7 @@ DISTRIB_DECL auto StreamLog::is_sound() const -> bool {
   }
   for (const auto& [name, range] : newest) {
     const SourceEnd* const end = end_of(name);
-    if (end == nullptr || *end != SourceEnd{range->end, range->after}) return false;
+    if (end == nullptr || *end != SourceEnd{range->end, range->after, range->end_offset, range->version}) return false;
   }
   StreamLog counted;
   counted.epochs_ = epochs_;
@@ -348,7 +353,8 @@ DISTRIB_DECL auto may_append(const StreamLog& log, const StreamProposal& proposa
     if (!is_valid_stream_item(one->range)) return false;
     const SourceEnd* const end = log.end_of(one->range.source);
     if (!one->continues) return end == nullptr;
-    return end != nullptr && *end == SourceEnd{one->range.first, one->range.before};
+    return end != nullptr && end->records == one->range.first && end->sum == one->range.before &&
+           end->offset == one->range.first_offset;
   }
   if (const auto* const ranks = std::get_if<StreamRanks>(&proposal))
     return is_valid_stream_item(*ranks) && ranks->from_step > log.horizon();
