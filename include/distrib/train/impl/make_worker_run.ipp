@@ -313,7 +313,8 @@ class WorkerRun final : public TrainingRun {
   void stop_job(const std::string& asked, const std::string& reason) {
     if (std::exchange(stopping_, true)) return;
     report_.stopped_by(reason);
-    const std::string last = job_.local_steps == 0 ? ": finishing the step in flight" : ": leaving after the local step";
+    const std::string last =
+        job_.local_steps == 0 ? ": finishing the step in flight" : ": leaving after the local step";
     report_.tell(Event{Event::Kind::interrupted, task_, {}, {}, asked + last});
     running_->stop();
   }
