@@ -19,7 +19,7 @@ using distrib::ShardLayout;
 namespace {
 
 /// A shard with a vector of three floats, and counters of both kinds.
-auto layout() -> ShardLayout {
+auto summed_layout() -> ShardLayout {
   distrib::Job job;
   const std::pair<const char*, DType> variables[] = {{"w", DType::float32}, {"n", DType::int64}, {"m", DType::float64}};
   for (const auto& [name, dtype] : variables) {
@@ -43,7 +43,7 @@ auto block(const ShardLayout& of, float w, std::int64_t n, double m) -> AlignedB
 }  // namespace
 
 TEST_CASE("sum_blocks: adds variables and counters, also in place", "[ps]") {
-  const ShardLayout of = layout();
+  const ShardLayout of = summed_layout();
   REQUIRE(of.counters().size() == 2);
   AlignedBuffer left = block(of, 1.5F, -7, 0.25);
   const AlignedBuffer right = block(of, 2.0F, 9, 1.0);
@@ -56,7 +56,7 @@ TEST_CASE("sum_blocks: adds variables and counters, also in place", "[ps]") {
 }
 
 TEST_CASE("sum_blocks: the sum of negative zeros is a negative zero", "[ps]") {
-  const ShardLayout of = layout();
+  const ShardLayout of = summed_layout();
   const AlignedBuffer zero = block(of, -0.0F, 0, -0.0);
   AlignedBuffer sum{of.block_bytes()};
   sum_blocks(of, zero.bytes(), zero.bytes(), sum.bytes());
