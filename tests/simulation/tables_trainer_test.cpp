@@ -37,10 +37,7 @@ TEST_CASE("A trainer whose cuts have only what has changed ends with the bits of
   const auto plain = table_model::builder(data, 3, 1, 24, model);
   const auto saves = plain.with_replicas(replicas).with_hooks(
       SaveCheckpoint{.directory = "elsewhere", .every_steps = 12, .max_to_keep = 2, .incremental = true});
-  sim::Options options;
-  options.directory = folder.path().string();
-  options.cut_interval = 1;
-  check_seeds("links", saves, options, local_sha256(plain), 72);
+  check_seeds("links", saves, folder.path().string(), local_sha256(plain), 72, 1);
 }
 
 TEST_CASE("A trainer whose embeddings are known at run time ends with the bits of the same model at compile time",
