@@ -37,17 +37,18 @@ struct Sum {
 };
 
 /// Runs seeds until three of them were wrong. `job`: its name, for the output. `contributions`: how many must count.
+/// `cut_interval`: see `sim::Options`.
 template <class Builder>
-auto check_seeds(const char* job, const Builder& builder, distrib::sim::Options options, const std::string& expected,
-                 std::uint64_t contributions) -> Sum {
+auto check_seeds(const char* job, const Builder& builder, const std::string& directory, const std::string& expected,
+                 std::uint64_t contributions, std::uint64_t cut_interval = 0) -> Sum {
   const support::ToldSeeds told = support::told_seeds();
   const std::uint64_t count = told.count.value_or(seeds);
   Sum sum;
   unsigned wrong = 0;
   while (sum.seeds < count && wrong < 3) {
     const std::uint64_t seed = told.from + sum.seeds++;
-    options.seed = seed;
-    const distrib::sim::Outcome outcome = distrib::sim::run(builder, options);
+    const distrib::sim::Outcome outcome =
+        distrib::sim::run(builder, {.seed = seed, .cut_interval = cut_interval, .directory = directory});
     sum.deaths += outcome.deaths;
     sum.resets += outcome.resets;
     sum.refused_cuts += outcome.refused_cuts;
@@ -71,15 +72,6 @@ auto check_seeds(const char* job, const Builder& builder, distrib::sim::Options 
     CHECK(sum.resets > count);
   }
   return sum;
-}
-
-/// This overload uses a disk in `directory`.
-template <class Builder>
-auto check_seeds(const char* job, const Builder& builder, const std::string& directory, const std::string& expected,
-                 std::uint64_t contributions) -> Sum {
-  distrib::sim::Options options;
-  options.directory = directory;
-  return check_seeds(job, builder, options, expected, contributions);
 }
 
 }  // namespace trainers

@@ -76,6 +76,8 @@ TEST_CASE("CutChain: after another state was loaded, cuts are whole until they a
   CHECK(chain.begin(40, tenth, false).base == 30);
   chain.loaded(20);
   CHECK(chain.durable(40) == 0);  // it was begun before
+  CHECK(chain.begin(30, tenth, false).base == std::nullopt);  // this one is given up,
+  CHECK(chain.begin(45, tenth, false).base == std::nullopt);  // and what changed since the cuts of before is not known
   CHECK(saved(chain, 30) == std::nullopt);
   CHECK(saved(chain, 40) == std::nullopt);
   CHECK(saved(chain, 50) == 40);
