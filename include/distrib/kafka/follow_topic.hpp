@@ -36,8 +36,7 @@ inline namespace v0 {
 /// whose messages are not there yet is waited for, and so are brokers that do not answer.
 ///
 /// A new job begins with the oldest messages of the topic. Only committed messages of transactions are read. Messages
-/// that
-/// the log names and that retention or compaction has removed end the job: `stream_errc::records_expired`. See
+/// that the log names and that retention or compaction has removed end the job: `stream_errc::records_expired`. See
 /// docs/guide/streams.md.
 struct FollowTopic {
   std::string brokers;  ///< "HOST:PORT,..." of some of the brokers.
