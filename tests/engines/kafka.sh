@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: kafka.sh BUILD
 # A real broker of Kafka: parameter servers and workers add up the messages of a topic by their keys while messages
-# arrive. Workers, parameter servers and the broker are killed in turn; each message must be counted once. What the topic
-# has dropped must be named. DISTRIB_KAFKA_SECONDS: for how long messages are sent and processes are killed, 40 s unless
+# arrive. Workers, parameter servers and the broker are killed in turn; each message must be counted once. What the
+# topic has dropped must be named. DISTRIB_KAFKA_SECONDS: for how long messages are sent and processes are killed, 40 s unless
 # told.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/engine.sh"
@@ -11,7 +11,7 @@ need java openjdk-17-jdk-headless
 need mvn maven
 [ -x "$1/tests/kafka_counting" ] || skip 'there is no tests/kafka_counting: install librdkafka-dev'
 seconds=${DISTRIB_KAFKA_SECONDS:-40}
-limit=$((seconds + 300))
+limit=$((seconds + 600))
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/distrib/kafka
 pom=$root/tests/engines/support/kafka.xml
 outside() {
@@ -52,7 +52,7 @@ topics() { "${java[@]}" org.apache.kafka.tools.TopicCommand --bootstrap-server $
 must 'format the disk of the broker' \
   "${java[@]}" kafka.tools.StorageTool format -t MkU3OEVBNTcwNTJENDM2Qg -c broker.properties
 start_broker
-until_true 60 'the topic' topics --create --if-not-exists --topic sums --partitions 3 --replication-factor 1
+until_true 180 'the topic' topics --create --if-not-exists --topic sums --partitions 3 --replication-factor 1
 echo "Kafka is ready after $SECONDS s"
 
 # --- one process ---
@@ -91,12 +91,12 @@ while [ $SECONDS -lt $end ]; do
       sleep 2
       start_broker
     else
-      until_true 60 "the restart of $victim" is_there $victim
+      until_true 120 "the restart of $victim" is_there $victim
       kill -9 "$(pid_of $victim)" || fail "$victim is not there"
     fi
     kills=$((kills + 1))
     wait $sender || fail "messages up to $sent could not be sent"
-    until_true 60 "a checkpoint after the kill of $victim" progressed
+    until_true 120 "a checkpoint after the kill of $victim" progressed
   done
 done
 kill -TERM $launcher

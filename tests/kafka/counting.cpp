@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job that adds up the messages of a topic by their keys, for tests/engines/kafka.sh: a table of counters.
-//   counting send BROKERS TOPIC FIRST COUNT     sends the messages with these numbers, and waits until the brokers have them
+//   counting send BROKERS TOPIC FIRST COUNT     sends the messages with these numbers, until the brokers have them
 //   counting train BROKERS TOPIC LOG DIRECTORY STEPS ...    runs one task of the job, with the flags of a cluster
-//   counting check DIRECTORY COUNT   reads the newest checkpoint; fails unless each of the first COUNT messages was counted
-//                                    exactly once
+//   counting check DIRECTORY COUNT   reads the newest checkpoint; fails unless each of the first COUNT messages was
+//                                    counted exactly once
 // Message n has the key n * 7 % 101 and the amount 1 + n % 5. Each step uses 2 batches of 8 messages.
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/checkpoint/latest_checkpoint.hpp>

@@ -24,19 +24,19 @@ inline namespace v0 {
 ///                             .batch(64);
 ///
 /// A file is visible when its name is: write it as "_NAME" or ".NAME" in the same directory, then rename it. Files are
-/// taken in the order in which they appear, those that appear together in the order of their names. Which records are in
-/// which batch is written into `log` before any task computes with it: so every restart has the same batches, and ends
-/// with the same bits. A step whose records are not there yet is waited for.
+/// taken in the order in which they appear, those that appear together in the order of their names. Which records are
+/// in which batch is written into `log` before any task computes with it: so every restart has the same batches, and
+/// ends with the same bits. A step whose records are not there yet is waited for.
 ///
 /// Files and log may also be in an object store with conditional writes:
 ///
 ///     FollowFiles{.directory = "s3://bucket/incoming", .log = "s3://bucket/run/log", .open_store = s3_stores()}
 ///
-/// Do not change or remove a file before the oldest kept checkpoint is newer than its records. A file may be replaced by
-/// a longer one that begins with the same records. See docs/guide/streams.md.
+/// Do not change or remove a file before the oldest kept checkpoint is newer than its records. A file may be replaced
+/// by a longer one that begins with the same records. See docs/guide/streams.md.
 struct FollowFiles {
-  /// Where the files are added: a directory, or the URL of a prefix of an object store. All tasks see it, a directory under
-  /// any path.
+  /// Where the files are added: a directory, or the URL of a prefix of an object store. All tasks see it, a directory
+  /// under any path.
   std::string directory;
   std::string pattern = "*";  ///< Names of the files, with *, ? and [].
   /// Place of the log: a directory, which is created, or the URL of a prefix. All tasks share it, no other job uses it.

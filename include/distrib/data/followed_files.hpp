@@ -121,8 +121,8 @@ class FilePlace final : public StreamPlace {
 
 /// Record files that are added to a directory, or to a prefix of an object store, as batches: see `FollowedStream`. The
 /// process that needs a batch which the log does not have lists the directory, and proposes what it finds there, file
-/// after file in the order of their names. Before a file is logged, and before its records are used, all its records are
-/// read and compared with the log.
+/// after file in the order of their names. Before a file is logged, and before its records are used, all its records
+/// are read and compared with the log.
 ///
 /// Names that begin with "." or "_" or end in ".crc" are left out: write a file under such a name, then rename it; an
 /// object is there when it is whole. A file may not change any more, but that records may be added at its end by

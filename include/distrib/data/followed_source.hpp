@@ -34,8 +34,8 @@ template <class E, FeatureMember... Ms> class FollowedSource {
   FollowedSource(std::shared_ptr<FollowedStream> stream, const Schema<E, Ms...>& schema)
       : stream_{std::move(stream)}, schema_{schema} {}
 
-  /// Fills `batch` with batch `number`, from 0; waits until the stream has it. Errors: as `FollowedStream::wait_for` and
-  /// `TfRecordSource::fill`. The batch is then empty.
+  /// Fills `batch` with batch `number`, from 0; waits until the stream has it. Errors: as `FollowedStream::wait_for`
+  /// and `TfRecordSource::fill`. The batch is then empty.
   void fill(std::uint64_t number, Batch<E>& batch, ErrorRef to) const {
     detail::ErrorOut error{to};
     batch = {};

@@ -28,9 +28,9 @@ struct FollowedStreamOptions {
   std::chrono::milliseconds believe_after{10'000};  ///< For so long, what is gone or replaced may be seen late.
 };
 
-/// The records of a place as batches: which records are in which batch stands in a log that all processes of a job share
-/// (`StreamLogFiles`). The process that needs a batch which the log does not have looks at the place, and proposes what
-/// it finds there. Before records are logged, and before they are used, they are compared with the log.
+/// The records of a place as batches: which records are in which batch stands in a log that all processes of a job
+/// share (`StreamLogFiles`). The process that needs a batch which the log does not have looks at the place, and
+/// proposes what it finds there. Before records are logged, and before they are used, they are compared with the log.
 ///
 /// A store or a broker that does not answer is waited for, as new records are.
 ///
@@ -44,8 +44,8 @@ class FollowedStream {
   /// What the data are, for messages.
   [[nodiscard]] auto kind() const -> std::string { return place_->kind(); }
 
-  /// True if the log has this batch, and its records are at hand. If not, looks at the log and the place, unless that was
-  /// done a moment ago. Does not wait, except for the disk, the store or the broker.
+  /// True if the log has this batch, and its records are at hand. If not, looks at the log and the place, unless that
+  /// was done a moment ago. Does not wait, except for the disk, the store or the broker.
   ///
   /// Errors: `nothing_new` after a wait of `give_up_after`, or what the store or the broker answered last;
   /// `source_gone`, `source_replaced` when that was so for `believe_after`; `records_expired`; `let_go`. A damaged

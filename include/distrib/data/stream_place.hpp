@@ -75,8 +75,8 @@ class StreamPlace {
   /// to the result. All records that it proposes were read and verified.
   [[nodiscard]] virtual auto look(StreamLog& next, std::uint64_t batch, Error& error)
       -> std::vector<StreamProposal> = 0;
-  /// Returns the records from `first` on of a range of the log, which were compared with the log. Errors: `source_gone`,
-  /// `source_replaced` or `records_expired` if they are not there: see `check_source`.
+  /// Returns the records from `first` on of a range of the log, which were compared with the log. Errors:
+  /// `source_gone`, `source_replaced` or `records_expired` if they are not there: see `check_source`.
   [[nodiscard]] virtual auto hold(const StreamRange& range, std::uint64_t first, Error& error)
       -> std::shared_ptr<const StreamRecords> = 0;
   /// Returns the sources that there are now, sorted, for a place from which sources go away. The log may forget others.

@@ -32,11 +32,11 @@ inline namespace v0 {
 /// The value of each message is a tf.Example; a message without a value is no record. Which messages are in which batch
 /// is written into `log` before any task computes with it, as ranges of offsets of partitions. There is no consumer
 /// group, and nothing is committed to the brokers: a restart reads what the log says. So each message is used exactly
-/// once, whatever is killed, as long as the topic keeps messages until the oldest kept checkpoint is newer. A step whose
-/// messages are not there yet is waited for, and so are brokers that do not answer.
+/// once, whatever is killed, as long as the topic keeps messages until the oldest kept checkpoint is newer. A step
+/// whose messages are not there yet is waited for, and so are brokers that do not answer.
 ///
-/// A new job begins with the oldest messages of the topic. Only committed messages of transactions are read. Messages that
-/// the log names and that retention or compaction has removed end the job: `stream_errc::records_expired`. See
+/// A new job begins with the oldest messages of the topic. Only committed messages of transactions are read. Messages
+/// that the log names and that retention or compaction has removed end the job: `stream_errc::records_expired`. See
 /// docs/guide/streams.md.
 struct FollowTopic {
   std::string brokers;  ///< "HOST:PORT,..." of some of the brokers.
@@ -77,8 +77,8 @@ struct FollowTopic {
     return {[how = *this](std::uint64_t batch_size, Error& error) { return how.open(batch_size, error); }, made};
   }
 
-  /// Starts a client, and opens the log. Errors: `kafka_errc::bad_property`, `bad_properties_file`; as the constructor of
-  /// `FollowedStream`.
+  /// Starts a client, and opens the log. Errors: `kafka_errc::bad_property`, `bad_properties_file`; as the constructor
+  /// of `FollowedStream`.
   [[nodiscard]] auto open(std::uint64_t batch_size, Error& error) const -> std::shared_ptr<FollowedStream> {
     error = {};
     KafkaProperties all;

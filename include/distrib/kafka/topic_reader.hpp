@@ -33,9 +33,9 @@ struct TopicRead {
 /// answer is `failure::unavailable`.
 /// - `reader.partitions(error)`: their number; they are numbered from 0, and there may be more later;
 /// - `reader.first_offset(partition, error)`: the first offset that it has, or will have;
-/// - `reader.read(partition, from, most, error)`: up to `most` messages from the offset on: what is there. Waits a moment
-///   for the broker. `kafka_errc::no_such_offset` if the partition does not have the offset any more, or does not reach
-///   it.
+/// - `reader.read(partition, from, most, error)`: up to `most` messages from the offset on: what is there. Waits a
+///   moment for the broker. `kafka_errc::no_such_offset` if the partition does not have the offset any more, or does
+///   not reach it.
 template <class R>
 concept TopicReader = requires(R& reader, std::uint32_t partition, std::uint64_t from, std::size_t most, Error& error) {
   { reader.partitions(error) } -> std::same_as<std::uint32_t>;

@@ -41,8 +41,8 @@ enum class stream_errc {
   /// The object store writes an object although it was told to write it only if there is none: two tasks could write
   /// different logs. Use a store with conditional writes; `distrib store check` tells.
   no_conditions,
-  /// The log or the files are in an object store, and this program cannot open URLs, or not this kind. Link the component
-  /// distrib::http and set `FollowFiles::open_store` to `s3_stores()`. Or use a path.
+  /// The log or the files are in an object store, and this program cannot open URLs, or not this kind. Link the
+  /// component distrib::http and set `FollowFiles::open_store` to `s3_stores()`. Or use a path.
   no_object_store,
 };
 

@@ -41,7 +41,8 @@ struct StreamRange {
   std::uint64_t end = 0;  ///< Number of the first record behind the range; above `first`.
   StreamSum before;  ///< Sum of the records of the source before `first`.
   StreamSum after;  ///< Sum of the records of the source before `end`.
-  /// What the store called the content when it was logged: an ETag, for messages. Empty for a source without such names.
+  /// What the store called the content when it was logged: an ETag, for messages. Empty for a source without such
+  /// names.
   std::string version = {};
   /// Where the records are found, if their numbers do not say it: they have offsets from `first_offset` on, below
   /// `end_offset`, perhaps with gaps. Both 0 for a source whose records are found by their numbers.

@@ -44,8 +44,8 @@ namespace detail {
 /// Threads: one at a time; any number of processes.
 class StreamLogFiles {
  public:
-  /// Does nothing but keep its arguments. `name`: a directory, which the first change creates, or the URL of a prefix of a
-  /// store that `open` opens.
+  /// Does nothing but keep its arguments. `name`: a directory, which the first change creates, or the URL of a prefix
+  /// of a store that `open` opens.
   DISTRIB_DECL explicit StreamLogFiles(std::string name, OpenObjectStore open = {});
 
   /// The directory or the URL.
@@ -54,8 +54,8 @@ class StreamLogFiles {
   /// Returns the newest version; null if there is none.
   [[nodiscard]] DISTRIB_DECL auto read(ErrorRef to) -> SharedStreamLog;
 
-  /// Changes the log: calls `make` with a copy of the newest version, or of `first` if there is none, and writes what it
-  /// made of it. If another process was faster, does so again with its version. Writes nothing if `make` changed
+  /// Changes the log: calls `make` with a copy of the newest version, or of `first` if there is none, and writes what
+  /// it made of it. If another process was faster, does so again with its version. Writes nothing if `make` changed
   /// neither items nor `kept_step()`, unless there is no version yet. Returns the newest version; null on failure. If
   /// others make many versions while this call writes one, `make` may get a log that has its change already: it must
   /// recognise that.

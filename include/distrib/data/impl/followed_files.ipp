@@ -28,9 +28,9 @@ inline namespace v0 {
 namespace detail {
 
 /// The bytes of one version of an object in order, a `ByteSource`. Lifetime: the store must outlive it.
-class ObjectBytes {
+class FollowedObjectBytes {
  public:
-  ObjectBytes(AnyObjectStore& store, ObjectInfo object) : store_{&store}, object_{std::move(object)} {}
+  FollowedObjectBytes(AnyObjectStore& store, ObjectInfo object) : store_{&store}, object_{std::move(object)} {}
 
   [[nodiscard]] auto read(std::span<std::byte> to, Error& error) -> std::size_t {
     error = {};
@@ -187,7 +187,9 @@ DISTRIB_DECL auto FilePlace::read(const std::string& file, std::string& version,
   }
   if (object.version.size() <= max_source_version_bytes) version = object.version;
   RemoteOpening remote;
-  remote.whole = [this, &object](const std::string&) { return AnyByteSource{ObjectBytes{store_->store, object}}; };
+  remote.whole = [this, &object](const std::string&) {
+    return AnyByteSource{FollowedObjectBytes{store_->store, object}};
+  };
   RecordFiles records{path, how, error, remote};
   if (error.code == failure::mismatch) {  // it was replaced while it was read, or this process may not read it
     Error missing;

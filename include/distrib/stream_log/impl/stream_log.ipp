@@ -208,8 +208,8 @@ DISTRIB_DECL void StreamLog::forget_sources(const std::function<bool(const std::
 }
 
 // Fields: 1 and 2 id, 3 batch_size, 4 horizon, 5 kept_step, 6 first_item, 7 first_record, 8 and 9 first_sum, 10 closed,
-// 11 for each source: 1 name, 2 records, 3 and 4 sum, 5 offset, 6 version; 12 for each epoch: 1 from_step, 2 batches, 3 items, 4 ranks;
-// 13 for each kept item its bytes.
+// 11 for each source: 1 name, 2 records, 3 and 4 sum, 5 offset, 6 version; 12 for each epoch: 1 from_step, 2 batches, 3
+// items, 4 ranks; 13 for each kept item its bytes.
 DISTRIB_DECL auto StreamLog::to_bytes() const -> std::vector<std::byte> {
   WireWriter writer;
   writer.fixed64(1, id_.number);
