@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: benchmarks/run.sh [--compiled] [NAME...]
-# Installs missing packages, builds the benchmarks and runs them. Without a NAME it runs all but the last three.
+# Installs missing packages, builds the benchmarks and runs them. Without a NAME it runs all but the last four.
 # --compiled: the programs link to distrib::compiled, in build/benchmarks_compiled, instead of being header-only. NAMEs:
 #   cuts       the work of a shard's thread while 512 MiB are saved under load, compared with a cut in one piece; and
 #              how long pushes to such a parameter server take meanwhile; bytes of cuts that have only what changed
@@ -22,25 +22,27 @@
 #   rpc        calls, compared with Asio, epoll and gRPC: latency, rate, CPU, memory, allocations, cost of compiling; and
 #              over TLS
 #   rpc-abuse  a server under garbage, half frames, slow readers, resets, deadlines, overload and its own end
+#   objects    records in an object store (versitygw), compared with local files, a stream, boto3 and a limit of memory; builds
+#              versitygw, a Go module, and installs boto3 from PyPI
 #   records-tensorflow   reading, writing and parsing records, compared with TensorFlow
 #   main-job-tensorflow  the main job, asynchronous, compared with TensorFlow in as many processes and in one; gathering
 #              and scattering rows of a table, compared with TensorFlow's parameter server
 #   torch      modules of LibTorch, compared with a plain loop, and with three processes that add up gradients by Gloo
-# The last three run only if they are named. Those with TensorFlow install it into a cache directory; torch installs
+# The last four run only if they are named. Those with TensorFlow install it into a cache directory; torch installs
 # libtorch-dev and libgloo-dev.
 # Prints a table and writes results.jsonl into the build folder. Exit code 0: all targets are met; 1: a target is
 # missed; 70: a benchmark could not be measured. Do not use the machine for anything else meanwhile.
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,32s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,34s/^# //p' benchmarks/run.sh)
 
 names=() build=build/benchmarks compiled=OFF
 for name in "$@"; do
   case $name in
     --compiled) build=build/benchmarks_compiled compiled=ON ;;
     cuts | evaluator | fan | files | guarantees | kernels | main-job | main-job-tensorflow | main-job-tls | parameters | \
-      products | records | records-tensorflow | rpc | rpc-abuse | torch)
+      objects | products | records | records-tensorflow | rpc | rpc-abuse | torch)
       names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
     *) echo "error: no benchmark '$name'" >&2; echo "$usage" >&2; exit 64 ;;
@@ -71,6 +73,7 @@ for name in "${names[@]}"; do
     evaluator) targets+=(benchmark_main_job_evaluated distrib_command fashion_mnist_convert) ;;
     fan) targets+=(benchmark_ps_fan_benchmark benchmark_ps_simulate_benchmark) ;;
     files) targets+=(benchmark_files_tensors_benchmark) ;;
+    objects) ensure_packages http; targets+=(benchmark_objects_read_benchmark) components+=';http' ;;
     main-job-tls) targets+=(fashion_mnist_train distrib_command fashion_mnist_convert) ;;
     guarantees) targets+=(distrib_guarantees_benchmarks distrib_command fashion_mnist_convert) ;;
     kernels) targets+=(benchmark_optimizer_kernels_benchmark) ;;
@@ -86,7 +89,7 @@ for name in "${names[@]}"; do
     torch)
       ensure_packages torch gloo
       targets+=(distrib_torch_benchmarks distrib_command fashion_mnist_convert)
-      components=";libtorch"
+      components+=";libtorch"
       ;;
     main-job-tensorflow)
       targets+=(benchmark_main_job_train benchmark_parameters_ours distrib_command fashion_mnist_convert)
@@ -111,6 +114,12 @@ case "${names[*]}" in *-tensorflow*)
   ;;
 esac
 
+case " ${names[*]} " in *' objects '*)
+  . tools/s3.sh
+  ensure_s3 || exit 69
+  ;;
+esac
+
 results=$build/results.jsonl
 rm -f $results
 records=$build/fashion_mnist
@@ -125,6 +134,7 @@ measure() {  # NAME
     evaluator) convert && python3 -B benchmarks/evaluator.py $build $records ;;
     fan) python3 -B benchmarks/fan.py $build ;;
     files) python3 -B benchmarks/files.py $build ;;
+    objects) "$s3_python" -B benchmarks/objects.py $build ;;
     guarantees) convert && python3 -B benchmarks/guarantees.py $build $records ;;
     kernels) python3 -B benchmarks/kernels.py $build ;;
     products) convert && python3 -B benchmarks/products.py $build $records ;;

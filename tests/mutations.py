@@ -35,7 +35,7 @@ INCLUDE, TESTS = ROOT / "include", ROOT / "tests"
 LIBRARIES = "-Wl,--as-needed -lssl -lcrypto -lisal -lz -lpthread".split()
 CORES = ["ps/protocol/sync_shard_core", "ps/protocol/async_shard_core", "ps/protocol/sync_worker_core",
          "ps/protocol/async_worker_core", "ps/cut/object_cuts_core", "ps/server/shard_exports", "ps/server/rank_dealer",
-         "ps/worker/served_ranks", "export_log/export_core", "rpc/server_core",
+         "ps/worker/served_ranks", "export_log/export_core", "data/range_plan", "rpc/server_core",
          "rpc/client_core", "sim/disk", "sim/wire", "sim/scheduler"]
 COMPILE_SECONDS, MEMORY = 600, 12 << 30
 

@@ -15,8 +15,9 @@ packages_of() {
     gloo) echo libgloo-dev ;;
     blas) echo libxtensor-blas-dev libopenblas-dev ;;
     render) echo python3-jinja2 python3-yaml python3-jsonschema ;;
-    tests) echo catch2 clang-format-19 python3-clang-19 codespell nlohmann-json3-dev libprotobuf-dev protobuf-compiler binutils libisal-dev libcpp-httplib-dev librdkafka-dev pkg-config git; packages_of render; packages_of example ;;
+    tests) echo catch2 clang-format-19 python3-clang-19 codespell nlohmann-json3-dev libprotobuf-dev protobuf-compiler binutils libisal-dev librdkafka-dev git; packages_of http; packages_of render; packages_of example ;;
     tools) echo libcli11-dev ;;
+    http) echo libcpp-httplib-dev pkg-config ;;
     go) echo golang-go ;;
     site)
       echo mkdocs mkdocs-material python3-clang-19 libclang-common-19-dev libasio-dev libxtensor-dev zlib1g-dev libssl-dev \

@@ -9,12 +9,15 @@
 #include <distrib/data/remote_tfrecords.hpp>
 #include <distrib/record/index_object.hpp>
 #include <distrib/record/record_index.hpp>
+#include <distrib/record/record_writer.hpp>
 
 #include "data/ranged_files.hpp"
 
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <random>
+#include <sstream>
 #include <thread>
 
 using distrib::Error;
@@ -191,6 +194,75 @@ TEST_CASE("remote records: from the second epoch on the cache has everything", "
   const auto again = data.open(); // as another run would
   sum_of(again, epoch);
   CHECK(files.server->requests() == 0);
+}
+
+TEST_CASE("remote records: while the cache cannot keep pieces, none is read into memory for a few records", "[data]") {
+  const support::TempDirectory temp;
+  struct WithIndex : ranged::Files {
+    auto find(Error&) const -> std::vector<std::string> { return {"f"}; }
+  };
+  WithIndex files;
+  files.piece_bytes = 1 << 20;
+  files.server->files["f"] = ranged::examples(0, 4000, 1000);
+  const std::size_t size = files.server->files["f"].size();
+  const std::uint64_t right = sum_of(with_schema(tfrecords(written(files, temp))).shuffle(5).batch(20).open(), 10);
+  const distrib::RecordIndex index{(temp / "f").string()};
+  const auto places = distrib::encode_index_object("\"1\"", index.offsets());
+  files.server->files[".f.index"] = std::string{distrib::as_text(places)};
+  const auto data = with_schema(tfrecords(files)).shuffle(5).batch(20);
+  for (const std::uint64_t limit : {std::uint64_t{2000}, std::uint64_t{1} << 30}) {
+    const std::string directory = (temp / ("cache" + std::to_string(limit))).string();
+    const auto source = data.cache(directory, limit).open();
+    std::filesystem::remove_all(directory);  // as if the disk failed
+    files.server->forget();
+    CHECK(sum_of(source, 10) == right);
+    CHECK(files.server->bytes() < (limit == 2000 ? 2 : 3) * size);  // each batch needs all four pieces
+  }
+}
+
+TEST_CASE("remote records: after a resume by another number of workers the right batches are fetched ahead", "[data]") {
+  ranged::Files files;
+  files.server->files["f"] = ranged::examples(0, 4000, 100);
+  files.piece_bytes = 64 << 10;
+  const auto data = with_schema(tfrecords(files)).batch(10);
+  const auto before = data.open();
+  distrib::BatchReader alone{before};
+  for (int i = 0; i < 7; ++i) REQUIRE(alone.next() != nullptr);
+  const auto source = data.open();
+  distrib::BatchReader reader{source, {.index = 0, .count = 3}};
+  reader.resume(alone.state());
+  files.server->forget();
+  for (std::int64_t i = 0; i < 40; ++i) {
+    const auto* const batch = reader.next();
+    REQUIRE(batch != nullptr);
+    CHECK((*batch)[0].id == 70 + 30 * i);
+  }
+  CHECK(files.server->requests() < 20);  // not one for each batch
+}
+
+TEST_CASE("remote records: a compressed file is fetched once, and its first piece twice", "[data]") {
+  const support::TempDirectory temp;
+  distrib::IoPool pool{3};
+  ranged::Files files;
+  files.pool = &pool;
+  const std::string path = (temp / "packed").string();
+  {
+    distrib::RecordWriter writer{path, {.compression = distrib::Compression::gzip}};
+    std::mt19937 random{1};
+    for (std::int64_t id = 0; id < 300; ++id) {
+      std::string text(300, ' ');
+      for (char& c : text) c = static_cast<char>(random());
+      distrib::ExampleBuilder example;
+      writer.append(example.set("id", id).set("text", text).build());
+    }
+    writer.close();
+  }
+  std::ostringstream packed;
+  packed << std::ifstream{path, std::ios::binary}.rdbuf();
+  files.server->files["f"] = packed.str();
+  CHECK(packed.str().size() > 20 * files.piece_bytes);
+  CHECK(with_schema(tfrecords(files)).batch(10).open().records() == 300);
+  CHECK(files.server->bytes() == packed.str().size() + files.piece_bytes);
 }
 
 TEST_CASE("remote records: what fails is named, and may work at the next call", "[data]") {

@@ -11,8 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
+#include <optional>
 #include <thread>
+#include <utility>
 
 using distrib::as_bytes;
 using distrib::as_text;
@@ -97,6 +100,22 @@ TEST_CASE("PieceCache: says why a directory cannot be used", "[data]") {
   const PieceCache cache{temp.path().string() + "/file", 1000, error};
   CHECK(error.code);
   CHECK_THAT(error.where, ContainsSubstring("cache \""));
+}
+
+TEST_CASE("PieceCache: keeps nothing while another process has the lock and is frozen", "[data]") {
+  const support::TempDirectory temp;
+  const std::string bytes = noise(1000);
+  Error error;
+  std::optional<distrib::detail::FileLock> frozen{std::in_place, temp.path().string() + "/.lock"};
+  PieceCache cache{temp.path().string(), 10'000, error, std::chrono::milliseconds{20}};
+  CHECK_FALSE(error);
+  CHECK(cache.store("o", "0", as_bytes(bytes)) == nullptr);
+  CHECK(cache.load("o", "0", 1000) == nullptr);
+  frozen.reset();
+  CHECK(cache.store("o", "0", as_bytes(bytes)) != nullptr);
+  CHECK(cache.load("o", "0", 1000) != nullptr);
+  CHECK(cache.has_room_for(9000));
+  CHECK_FALSE(cache.has_room_for(10'000));  // with its trailer it is longer
 }
 
 TEST_CASE("PieceCache: several processes and threads share a directory", "[data]") {

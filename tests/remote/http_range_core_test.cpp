@@ -170,6 +170,21 @@ TEST_CASE("HttpRangeCore: a probe reads size and ETag", "[net]") {
   }
 }
 
+TEST_CASE("HttpRangeCore: a time names the content only if the file cannot change within the same second", "[net]") {
+  for (const auto& [date, long_ago] : {std::pair{"Fri, 24 May 2013 00:01:00 GMT", true},
+                                       {"Fri, 24 May 2013 00:00:59 GMT", false},
+                                       {"Thu, 23 May 2013 23:00:00 GMT", false},
+                                       {"yesterday", false}}) {
+    auto core = HttpRangeCore::probe(url);
+    static_cast<void>(core.next());
+    HttpAnswer answer = part(0, 0, 77);
+    answer.headers = {{"last-modified", "Fri, 24 May 2013 00:00:00 GMT"}, {"date", date}};
+    core.ended(answer, {});
+    CHECK(core.modified() == "Fri, 24 May 2013 00:00:00 GMT");
+    CHECK(core.is_modified_long_ago() == long_ago);
+  }
+}
+
 TEST_CASE("HttpRangeCore: an empty part needs no request", "[net]") {
   CHECK(HttpRangeCore{url, 5, 0}.next().kind == StepKind::done);
 }

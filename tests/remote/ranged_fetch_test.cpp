@@ -34,6 +34,7 @@ struct NumberFetch {
     return NumberFetch{name, 100, *options.version};
   }
   auto content() const -> std::string { return std::to_string(version); }
+  auto is_lasting() const -> bool { return version < 100; }
   static auto changed() -> std::error_code { return std::make_error_code(std::errc::state_not_recoverable); }
   void operator()(Client&, std::uint64_t first, std::span<std::byte> to, const std::atomic<bool>& dropped,
                   Error& error) const {
@@ -85,6 +86,8 @@ TEST_CASE("open_ranged: any part, from any thread, with as few clients as possib
   a->check(error);
   CHECK(error.code == std::errc::state_not_recoverable);
   CHECK(error.where == "a");
+  version = 100;
+  CHECK(distrib::open_ranged<NumberFetch>("a", options, idle, error)->version.empty());
   std::atomic<bool> posted = false;
   a->post([&] {
     posted = true;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/remote/webhdfs_writer.hpp>
 
+#include <distrib/record/sharded_sink_writer.hpp>
+
 #include "support/catch.hpp"
 #include "support/fake_hdfs.hpp"
 
@@ -44,6 +46,23 @@ TEST_CASE("WebHdfsWriter: joins the parts; the file appears when it is complete"
       CHECK(error.code == webhdfs_errc::closed);
     }
   }
+}
+
+TEST_CASE("WebHdfsWriter: a set of files by ShardedSinkWriter", "[hadoop]") {
+  FakeHdfs hdfs;
+  distrib::ShardedSinkWriter<WebHdfsWriter> writer{
+      hdfs.file("/d/train"), 2, {.open = [](const std::string& name, Error& error) {
+        WebHdfsWriter sink{name, hasty_writing};
+        error = sink.error();
+        return sink;
+      }}};
+  writer.append(as_bytes("one"));
+  writer.append(as_bytes("two"));
+  CHECK_FALSE(hdfs.files.contains("/d/train-00000-of-00002"));
+  writer.close();
+  CHECK(hdfs.files.size() == 2);
+  CHECK(hdfs.files["/d/train-00000-of-00002"].size() == 3 + 16);
+  CHECK(hdfs.files["/d/train-00001-of-00002"].substr(12, 3) == "two");
 }
 
 TEST_CASE("WebHdfsWriter: writers of one name have names of their own until they are closed", "[hadoop]") {

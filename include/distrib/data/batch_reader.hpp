@@ -84,6 +84,7 @@ template <BatchSource Source> class BatchReader {
     batches_.drop();
     first_ = state.position;
     given_ = asked_ = 0;
+    is_told_ = false;
   }
 
   /// This overload throws the error as `std::system_error`.
@@ -107,12 +108,18 @@ template <BatchSource Source> class BatchReader {
   };
 
   BatchReader(const Source& source, IoPool* pool, std::size_t ahead, BatchShare share)
-      : source_{&source}, share_{share}, batches_{pool, ahead + 1, Fill{&source}} {
-    if constexpr (requires { source.expect(share.index, share.count); }) source.expect(share.index, share.count);
+      : source_{&source}, share_{share}, batches_{pool, ahead + 1, Fill{&source}} {}
+
+  // Says which batches will be asked for, if the source wants to know.
+  void tell_source() {
+    is_told_ = true;
+    if constexpr (requires { source_->expect(first_, share_.count); })
+      source_->expect(first_ + share_.index, share_.count);
   }
 
   // Requests batches until every slot has one.
   void ask_ahead() {
+    if (!is_told_) tell_source();
     const auto batches = source_->batches();
     for (; asked_ < given_ + batches_.size(); ++asked_) {
       const std::uint64_t number = first_ + asked_ * share_.count + share_.index;
@@ -130,6 +137,7 @@ template <BatchSource Source> class BatchReader {
   std::uint64_t first_ = 0;  // number of the first batch that any worker reads
   std::uint64_t asked_ = 0;  // batches of this worker's share that were requested
   std::uint64_t given_ = 0;  // number of these that were returned
+  bool is_told_ = false;  // the source knows which batches come
 };
 
 }  // namespace v0

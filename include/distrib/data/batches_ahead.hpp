@@ -58,31 +58,48 @@ template <class Files> class HeldBatch {
     numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
     ranges_.clear();
     for (const std::size_t number : numbers) ranges_.push_back(all[number]);
-    views_.assign(ranges_.size(), {});
     for (std::size_t& first : first_)
       first = static_cast<std::size_t>(std::lower_bound(numbers.begin(), numbers.end(), first) - numbers.begin());
+  }
+
+  /// Takes the pieces of the cache that have its bytes.
+  void hold_pieces() {
+    ranges_.clear();
+    first_.clear();
+    ranges_.reserve(records_.size());
+    first_.reserve(records_.size());
+    files_->remote()->pieces_of(extents_, ranges_, first_);
+  }
+
+  /// True if all its bytes are here.
+  [[nodiscard]] auto is_here() const noexcept -> bool {
+    return std::all_of(ranges_.begin(), ranges_.end(), [](const auto& range) { return range->done(); });
   }
 
   /// True if a range is known not to have been fetched.
   [[nodiscard]] auto failed() const noexcept -> bool {
     return std::any_of(ranges_.begin(), ranges_.end(),
-                       [](const auto& range) { return range->done() && range->failed(); });
+                       [](const auto& range) { return range->done() && range->bytes_here().empty(); });
   }
 
   /// Asks for the ranges of its records.
   void fetch() {
-    std::vector<FileExtent> wanted;
-    for (const FileExtent& extent : extents_)
-      if (extent.bytes != 0) wanted.push_back(extent);
-    const auto ranges = files_->remote()->ranges_of(wanted);
-    hold(ranges);
-    for (const auto& range : ranges) files_->remote()->want_ahead(range);
+    if (files_->remote()->by_pieces()) {
+      hold_pieces();
+    } else {
+      std::vector<FileExtent> wanted;
+      for (const FileExtent& extent : extents_)
+        if (extent.bytes != 0) wanted.push_back(extent);
+      hold(files_->remote()->ranges_of(wanted));
+    }
+    for (const auto& range : ranges_) files_->remote()->want_ahead(range);
   }
 
   /// Prefetches the beginning of record `i` into the processor's cache, if there is such a record and its bytes are here.
   [[gnu::always_inline]] void prefetch(std::size_t i) const noexcept {
-    if (i >= records_.size() || extents_[i].bytes == 0 || views_[first_[i]].empty()) return;
-    const ByteView view = views_[first_[i]];
+    if (i >= records_.size() || extents_[i].bytes == 0) return;
+    const ByteView view = ranges_[first_[i]]->bytes_here();
+    if (view.empty()) return;
     const auto begin = static_cast<std::size_t>(extents_[i].first - ranges_[first_[i]]->extent().first);
     const std::size_t end = std::min(view.size(), begin + std::min<std::size_t>(extents_[i].bytes, 1024));
     for (std::size_t at = begin; at < end; at += 64) __builtin_prefetch(view.data() + at);
@@ -131,13 +148,14 @@ template <class Files> class HeldBatch {
     return after == all.begin() ? 0 : static_cast<std::size_t>(after - all.begin()) - 1;
   }
 
-  /// Returns the bytes of a range; waits for them at the first call.
-  auto view(std::size_t range, Error& error) -> ByteView {
-    if (!views_[range].empty()) return views_[range];
-    const ByteView bytes = ranges_[range]->bytes(error);
+  /// Returns the bytes of a range; waits for them if necessary.
+  auto view(std::size_t number, Error& error) -> ByteView {
+    const std::shared_ptr<RemoteRange>& range = ranges_[number];
+    ByteView bytes = range->bytes_here();
+    if (bytes.empty()) bytes = range->bytes(error);
     if (error) return {};
-    files_->remote()->keep_mapped(ranges_[range]);
-    return views_[range] = bytes;
+    if (range->is_mapped() && !range->is_kept()) files_->remote()->keep_mapped(range);
+    return bytes;
   }
 
   auto frame_of(std::size_t i, Error& error) -> ByteView {
@@ -162,7 +180,6 @@ template <class Files> class HeldBatch {
   std::vector<std::uint64_t> records_;
   std::vector<FileExtent> extents_;  // of the records
   std::vector<std::size_t> first_;  // for each record the range that has its first byte
-  std::vector<ByteView> views_;  // the bytes of the ranges; empty before they were waited for
   std::uint64_t bytes_ = 0;
   std::vector<std::shared_ptr<RemoteRange>> ranges_;
   std::vector<std::vector<std::byte>> joined_;  // records that lie in several pieces
@@ -176,6 +193,8 @@ template <class Files> class BatchesAhead {
  public:
   /// Returns the records of a batch; none if there is no such batch. Only one call at a time.
   using RecordsOf = std::function<std::vector<std::uint64_t>(std::uint64_t batch)>;
+
+  static constexpr std::size_t most_records = 1 << 16;  ///< Planned at once: their list takes memory, too.
 
   BatchesAhead(std::shared_ptr<const Files> files, RecordsOf records_of)
       : files_{std::move(files)}, records_of_{std::move(records_of)} {}
@@ -219,8 +238,8 @@ template <class Files> class BatchesAhead {
  private:
   using Planned = std::map<std::uint64_t, std::shared_ptr<HeldBatch<Files>>>;
 
+  static constexpr std::size_t most_at_hand = 1024;  // records that are planned although all bytes are here
   static constexpr std::uint64_t most_late = 1024;  // so many turns later than others a batch may be asked for
-  static constexpr std::size_t most_records = 1 << 16;  // planned at once: their list takes memory, too
 
   /// Takes batches that are asked for one after the other for a sequence.
   void guess(std::uint64_t batch) {
@@ -286,10 +305,16 @@ template <class Files> class BatchesAhead {
     const RemoteReads& remote = *files_->remote();
     const std::uint64_t most = std::max<std::uint64_t>(remote.most_bytes(), 2);
     // With a cache each batch is asked for by itself: its pieces do not depend on the other batches.
-    const std::uint64_t part = remote.cache() ? 1 : most / 2;
+    const bool by_pieces = remote.by_pieces();
+    const std::uint64_t part = by_pieces ? 1 : most / 2;
     while (!end_is_known_) {
       const std::uint64_t held = std::max(remote.held_bytes(), planned_bytes_);
       if (!planned_.empty() && (held + part > most || planned_records_ >= most_records)) return;
+      // If nothing is missing, a long plan only costs memory.
+      if (by_pieces && planned_records_ >= most_at_hand) {
+        newest_is_here_ = newest_is_here_ || planned_.rbegin()->second->is_here();
+        if (newest_is_here_) return;
+      }
       std::vector<std::shared_ptr<HeldBatch<Files>>> batches;
       const std::uint64_t first = end_;
       std::uint64_t bytes = 0;
@@ -303,9 +328,10 @@ template <class Files> class BatchesAhead {
         bytes += batches.back()->bytes();
         ++end_;
       }
-      std::vector<std::shared_ptr<RemoteRange>> ranges = ranges_of(batches);
+      std::vector<std::shared_ptr<RemoteRange>> ranges;
+      if (!by_pieces) ranges = ranges_of(batches);
       // Small gaps are fetched, too: if they take too much memory, fewer batches are planned together.
-      while (!remote.cache() && batches.size() > 1 && bytes_of(ranges) > most / 4 * 3) {
+      while (!by_pieces && batches.size() > 1 && bytes_of(ranges) > most / 4 * 3) {
         batches.resize(batches.size() / 2);
         end_ = first + batches.size();
         end_is_known_ = false;
@@ -316,8 +342,11 @@ template <class Files> class BatchesAhead {
         planned_records_ += batch->records().size();
       }
       for (std::size_t i = 0; i < batches.size(); ++i) {
-        batches[i]->hold(ranges);
-        for (const auto& range : batches[i]->ranges()) remote.want_ahead(range);
+        if (by_pieces) batches[i]->hold_pieces();
+        else batches[i]->hold(ranges);
+        for (const auto& range : batches[i]->ranges())
+          if (!range->done()) remote.want_ahead(range);
+        newest_is_here_ = batches[i]->is_here();
         planned_.emplace(first + i, std::move(batches[i]));
       }
     }
@@ -335,6 +364,7 @@ template <class Files> class BatchesAhead {
   Planned planned_;  // by their turns
   std::uint64_t planned_bytes_ = 0;  // of the records of these batches
   std::size_t planned_records_ = 0;
+  bool newest_is_here_ = false;  // all bytes of the newest of them are here
   bool begun_ = false;  // end_ means something
   std::uint64_t end_ = 0;  // the first turn that is not planned
   bool end_is_known_ = false;  // there is no batch of turn end_

@@ -4,8 +4,11 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/file_descriptor.hpp>
 #include <distrib/record/mapped_file.hpp>
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,6 +35,23 @@ class CachedPiece {
   std::size_t bytes_;
 };
 
+namespace detail {
+
+/// Holds a lock as `FileLock` does, but waits for it only for a while, because the process that has it may be frozen.
+class TimedFileLock {
+ public:
+  DISTRIB_DECL TimedFileLock(const std::string& path, std::chrono::milliseconds within) noexcept;
+
+  /// True if another lock was held all the time, so that there is no lock.
+  [[nodiscard]] auto timed_out() const noexcept -> bool { return timed_out_; }
+
+ private:
+  FileDescriptor file_;
+  bool timed_out_ = false;
+};
+
+}  // namespace detail
+
 /// A local directory that keeps pieces of remote files, with a limit of bytes, for any number of processes at once. The
 /// pieces that were not used for the longest time are removed first. A piece that is damaged counts as none.
 ///
@@ -43,8 +63,12 @@ class PieceCache {
   /// Opens the directory, which is created if it does not exist, and counts what is in it. `limit`: bytes of all pieces
   /// together.
   ///
+  /// Waits for the lock of the directory at most `lock_wait`, because the process that has it may be frozen; then this one
+  /// keeps nothing.
+  ///
   /// Errors: sets `error` to the system's reason, with the directory.
-  DISTRIB_DECL PieceCache(std::string directory, std::uint64_t limit, Error& error);
+  DISTRIB_DECL PieceCache(std::string directory, std::uint64_t limit, Error& error,
+                          std::chrono::milliseconds lock_wait = std::chrono::seconds{10});
 
   /// Returns the name of the folder for a file with this name and this content: the same for every process.
   [[nodiscard]] DISTRIB_DECL static auto object_of(std::string_view name, std::string_view of_version,
@@ -55,11 +79,14 @@ class PieceCache {
       -> std::shared_ptr<const CachedPiece>;
 
   /// Keeps a piece and returns it; removes older pieces for it if necessary. Returns null if it cannot be kept: it is
-  /// larger than the limit, the disk is full or fails. Then the caller goes on without.
+  /// larger than the limit, the disk is full or fails, or a process that has the lock is frozen. Then the caller goes on
+  /// without.
   [[nodiscard]] DISTRIB_DECL auto store(const std::string& object, const std::string& name, ByteView bytes)
       -> std::shared_ptr<const CachedPiece>;
 
   [[nodiscard]] auto limit() const noexcept -> std::uint64_t { return limit_; }
+  /// True if a piece of so many bytes is not too large for the limit.
+  [[nodiscard]] DISTRIB_DECL auto has_room_for(std::uint64_t bytes) const noexcept -> bool;
 
  private:
   struct Kept {
@@ -69,6 +96,8 @@ class PieceCache {
   };
 
   auto path_of(const std::string& object, const std::string& name) const -> std::string;
+  /// Takes the lock of the directory.
+  auto lock() -> detail::TimedFileLock;
   auto keep(const std::string& path, ByteView bytes) -> bool;
   /// Makes room for `bytes` bytes and counts them. The lock must be held.
   auto make_room(std::uint64_t bytes) -> bool;
@@ -77,6 +106,8 @@ class PieceCache {
 
   std::string directory_;
   std::uint64_t limit_;
+  std::chrono::milliseconds lock_wait_;
+  std::atomic<bool> is_stuck_ = false;  // the last wait for the lock was too long: now nobody waits
 };
 
 }  // namespace v0

@@ -22,7 +22,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -40,16 +39,27 @@ struct RemoteSet {
   std::shared_ptr<PieceCache> cache;  ///< Null: nothing is kept.
   std::atomic<bool> dropped = false;  ///< True: nobody needs the ranges any more.
   std::atomic<std::uint64_t> held = 0;  ///< Bytes of ranges that are in memory, or asked for.
+  /// `steady_seconds()` from which on the cache is used again, after it could not keep a piece.
+  std::atomic<std::int64_t> cannot_keep_until = 0;
+  static constexpr std::int64_t seconds_without_pieces = 600;
 };
 
+/// Returns the time in seconds, by a clock that does not jump.
+[[nodiscard]] DISTRIB_DECL auto steady_seconds() -> std::int64_t;
+
 /// A range of a remote file. It is fetched once, by the thread that claims it first: a thread of the file's pool, or the
-/// reader that needs it. With a cache it is a piece of it, fetched only if the cache does not have it.
+/// reader that needs it. A piece of the cache is fetched only if the cache does not have it.
 ///
 /// Threads: any.
 class RemoteRange {
  public:
-  RemoteRange(std::shared_ptr<RemoteSet> set, const FileExtent& extent)
-      : set_{std::move(set)}, file_{&set_->files[extent.file]}, extent_{extent}, held_{extent.bytes} {
+  /// `is_piece`: it is a piece of the cache, which the set must have.
+  RemoteRange(std::shared_ptr<RemoteSet> set, const FileExtent& extent, bool is_piece)
+      : set_{std::move(set)},
+        file_{&set_->files[extent.file]},
+        extent_{extent},
+        is_piece_{is_piece},
+        held_{extent.bytes} {
     set_->held += held_;
   }
   RemoteRange(const RemoteRange&) = delete;
@@ -69,6 +79,8 @@ class RemoteRange {
   [[nodiscard]] auto done() const noexcept -> bool { return state_.load(std::memory_order_acquire) == State::done; }
   /// True if it could not be fetched. Only if `done()`.
   [[nodiscard]] auto failed() const noexcept -> bool { return error_ || thrown_; }
+  /// Returns its bytes if they are here; none if they are still fetched, or could not be. Does not wait.
+  [[nodiscard]] auto bytes_here() const noexcept -> ByteView { return done() ? view_ : ByteView{}; }
   /// True if its bytes lie in the cache, and take no memory of this process. Only if `done()`.
   [[nodiscard]] auto is_mapped() const noexcept -> bool { return piece_ != nullptr; }
 
@@ -83,14 +95,18 @@ class RemoteRange {
   enum class State : int { wanted, begun, done };
 
   DISTRIB_DECL void fetch();
+  /// Gives the bytes to the cache.
+  DISTRIB_DECL void keep(const std::string& number);
 
   std::shared_ptr<RemoteSet> set_;
   const RemoteSet::File* file_;  // found by the thread that may add files, not by a thread of the pool
   FileExtent extent_;
+  bool is_piece_;
   std::uint64_t held_;  // how much of `set_->held` is its own
   std::atomic<State> state_ = State::wanted;
   std::vector<std::byte> bytes_;
   std::shared_ptr<const CachedPiece> piece_;
+  ByteView view_;  // its bytes; none if they could not be fetched
   Error error_;
   std::exception_ptr thrown_;
   std::atomic<bool> asked_ = false;
@@ -131,10 +147,20 @@ class RemoteReads {
   [[nodiscard]] auto held_bytes() const noexcept -> std::uint64_t { return set_->held; }
   [[nodiscard]] DISTRIB_DECL auto most_bytes() const noexcept -> std::uint64_t;
 
-  /// Returns the ranges that have the bytes of `wanted`, sorted by file and offset. With a cache: its pieces, which are
-  /// one behind the other where an extent goes beyond a piece. Without: as `RangePlan` cuts.
+  /// True if records are read by pieces of the cache. False without a cache, and while it cannot keep pieces: whole pieces
+  /// in memory would be many times the records.
+  [[nodiscard]] DISTRIB_DECL auto by_pieces() const -> bool;
+
+  /// Returns the ranges that have the bytes of `wanted`, sorted by file and offset, as `RangePlan` cuts. If not
+  /// `by_pieces()`.
   [[nodiscard]] DISTRIB_DECL auto ranges_of(std::span<const FileExtent> wanted) const
       -> std::vector<std::shared_ptr<RemoteRange>>;
+
+  /// Appends to `ranges` the pieces of the cache that have the bytes of `wanted`, in that order, and to `first` for each
+  /// extent the number in `ranges` of the piece with its first byte; an extent of no bytes gets 0. Extents one behind the
+  /// other share pieces. For `by_pieces()`.
+  DISTRIB_DECL void pieces_of(std::span<const FileExtent> wanted, std::vector<std::shared_ptr<RemoteRange>>& ranges,
+                              std::vector<std::size_t>& first) const;
 
   /// Returns piece `number` of a file. All who ask for the same piece while it is held get the same one.
   [[nodiscard]] DISTRIB_DECL auto piece(std::size_t file, std::uint64_t number) const -> std::shared_ptr<RemoteRange>;
@@ -148,9 +174,13 @@ class RemoteReads {
  private:
   static constexpr std::size_t most_mapped = 16'384;  // the system allows 65,530 mappings
 
+  /// As `piece`; the lock must be held.
+  auto piece_of(std::size_t file, std::uint64_t number) const -> std::shared_ptr<RemoteRange>;
+
   std::shared_ptr<RemoteSet> set_;
+  std::uint64_t largest_piece_ = 0;
   mutable std::mutex mutex_;
-  mutable std::vector<std::unordered_map<std::uint64_t, std::weak_ptr<RemoteRange>>> pieces_;  // of each file
+  mutable std::vector<std::vector<std::weak_ptr<RemoteRange>>> pieces_;  // of each file; without a cache none
   mutable std::deque<std::shared_ptr<RemoteRange>> mapped_;
 };
 
@@ -164,6 +194,9 @@ class RemoteBytes {
       : reads_{&reads}, file_{file}, most_ahead_{most_ahead} {}
 
   [[nodiscard]] DISTRIB_DECL auto read(std::span<std::byte> to, Error& error) -> std::size_t;
+
+  /// From now on so many pieces are fetched at once.
+  void read_ahead(std::size_t most) noexcept { most_ahead_ = most; }
 
  private:
   const RemoteReads* reads_;

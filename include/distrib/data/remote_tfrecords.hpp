@@ -4,6 +4,7 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/data/record_files.hpp>
+#include <distrib/data/schema_calls.hpp>
 #include <distrib/data/stream/pipeline.hpp>
 #include <distrib/data/tfrecord_stream.hpp>
 #include <distrib/data/tfrecords.hpp>
@@ -39,27 +40,16 @@ template <RemoteFiles F> struct OpenRemoteFiles {
 }  // namespace detail
 
 /// Remote record files: call `schema`, as with `TfRecords`, or `stream`. A value. Made by `tfrecords`.
-template <RemoteFiles F> class RemoteTfRecords {
+template <RemoteFiles F> class RemoteTfRecords : public SchemaCalls<RemoteTfRecords<F>> {
  public:
   /// For `tfrecords`, which makes it: opens the files of `files`.
   explicit RemoteTfRecords(F files) : files_{std::move(files)} {}
 
-  /// Says which feature of a record fills which member: see `TfRecords::schema`. If files can be
-  /// read at any place (`RangedFiles`), only the places of the records stay in memory, and records are fetched when they are
-  /// needed; other files, and compressed ones, are read into memory when the data are opened: see
-  /// `TfRecordDataset::max_inflated_bytes`.
-  template <class... Fs>
-    requires(detail::is_feature_of<Fs, typename detail::RecordOf<Fs...>::Type> && ...)
-  [[nodiscard]] auto schema(Fs... features) const {
-    using E = typename detail::RecordOf<Fs...>::Type;
-    return schema(Schema<E, typename Fs::Member...>{features...});
-  }
-  template <class... Fs> auto schema(Fs...) const -> detail::NoDataset {
-    detail::explain_schema<typename detail::RecordOf<Fs...>::Type, Fs...>();
-    return {};
-  }
+  using SchemaCalls<RemoteTfRecords<F>>::schema;
 
-  /// This overload takes a schema that `distrib::schema` has made.
+  /// This overload takes a schema that `distrib::schema` has made. If files can be read at any place (`RangedFiles`), only
+  /// the places of the records stay in memory, and records are fetched when they are needed; other files, and compressed
+  /// ones, are read into memory when the data are opened: see `TfRecordDataset::max_inflated_bytes`.
   template <class E, FeatureMember... Ms>
   [[nodiscard]] auto schema(const Schema<E, Ms...>& schema) const -> TfRecordDataset<WholeOrder, E, Ms...> {
     return {{files_.name()}, schema, {}, [files = files_](const RecordFilesOptions& options, Error& error) {

@@ -165,11 +165,15 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
       const RecordFiles& files = *source.files_;
       std::vector<std::uint64_t> numbers;
       std::uint64_t bytes = 0;
-      for (; number < files.size() && (numbers.empty() || bytes < files.remote()->most_bytes() / 2); ++number) {
+      const std::uint64_t most = files.remote()->most_bytes() / 2;
+      for (; number < files.size() && (numbers.empty() || bytes < most); ++number) {
         numbers.push_back(number);
-        if (const auto extent = files.extent(number)) bytes += extent->bytes;
-        else if (numbers.size() >= 1024) break;
+        const auto extent = files.extent(number);
+        if (extent) bytes += extent->bytes;
+        if (numbers.size() >= (extent ? Ahead::most_records : 1024)) break;
       }
+      one = {};  // first: both hold the bytes of the records before these
+      held.reset();
       held = std::make_shared<Held>(source.files_, std::move(numbers));
       held->fetch();
     }

@@ -11,6 +11,7 @@
 #include <distrib/data/order/order_steps.hpp>
 #include <distrib/data/parallel_record_reader.hpp>
 #include <distrib/data/record_files.hpp>
+#include <distrib/data/schema_calls.hpp>
 #include <distrib/data/split_stream.hpp>
 #include <distrib/data/stream/pipeline.hpp>
 #include <distrib/data/tfrecord_source.hpp>
@@ -138,37 +139,13 @@ class TfRecordDataset : public DatasetSteps<TfRecordDataset<O, E, Ms...>> {
   std::uint64_t cache_bytes_ = 0;
 };
 
-namespace detail {
-
-template <class... Fs> struct RecordOf {
-  using Type = void;
-};
-template <class E, class M, class... Fs> struct RecordOf<Feature<E, M>, Fs...> {
-  using Type = E;
-};
-
-}  // namespace detail
-
 /// Record files whose content is not described yet: call `schema`. A value. Made by `tfrecords`.
-class TfRecords {
+class TfRecords : public SchemaCalls<TfRecords> {
  public:
   /// For `tfrecords`, which makes it.
   explicit TfRecords(std::vector<std::string> sources) : sources_{std::move(sources)} {}
 
-  /// Says which feature of a record fills which member: `schema(feature("label", &Digit::label), ...)`. Throws
-  /// `std::system_error` with `example_errc::duplicate_feature` if two features have the same name, or if a member is
-  /// bound twice.
-  template <class... Fs>
-    requires(detail::is_feature_of<Fs, typename detail::RecordOf<Fs...>::Type> && ...)
-  [[nodiscard]] auto schema(Fs... features) const {
-    using E = typename detail::RecordOf<Fs...>::Type;
-    using AsStored = TfRecordDataset<WholeOrder, E, typename Fs::Member...>;
-    return AsStored{sources_, Schema<E, typename Fs::Member...>{features...}};
-  }
-  template <class... Fs> auto schema(Fs...) const -> detail::NoDataset {
-    detail::explain_schema<typename detail::RecordOf<Fs...>::Type, Fs...>();
-    return {};
-  }
+  using SchemaCalls<TfRecords>::schema;
 
   /// This overload takes a schema that `distrib::schema` has made.
   template <class E, FeatureMember... Ms>

@@ -53,6 +53,7 @@ struct HttpFetch {
   HttpUrl url;
   std::string etag;  ///< Empty if there is no strong one.
   std::string modified;  ///< When it was changed, as the server says it; empty if it does not.
+  bool is_modified_long_ago = false;  ///< No other content can get the same `modified`.
   HttpRetryOptions retry;
   std::uint64_t size = 0;  ///< Size of the file in bytes.
 
@@ -68,10 +69,12 @@ struct HttpFetch {
     HttpRangeCore probe = HttpRangeCore::probe(url, options.retry);
     detail::take_http_steps(asking, probe, [](ByteView) {}, error);
     if (error) return std::nullopt;
-    return HttpFetch{std::move(url), probe.etag(), probe.modified(), options.retry, probe.size()};
+    return HttpFetch{std::move(url), probe.etag(), probe.modified(), probe.is_modified_long_ago(),
+                     options.retry,  probe.size()};
   }
 
   [[nodiscard]] auto content() const -> const std::string& { return etag.empty() ? modified : etag; }
+  [[nodiscard]] auto is_lasting() const noexcept -> bool { return !etag.empty() || is_modified_long_ago; }
   [[nodiscard]] static auto changed() -> std::error_code { return http_errc::changed; }
 
   void operator()(HttpClient& asking, std::uint64_t first, std::span<std::byte> to, const std::atomic<bool>& dropped,

@@ -4,6 +4,7 @@
 
 #include <distrib/core/error.hpp>
 #include <distrib/core/shortest_text.hpp>
+#include <distrib/remote/http_date.hpp>
 #include <distrib/remote/http_error.hpp>
 #include <distrib/remote/http_message.hpp>
 #include <distrib/remote/http_options.hpp>
@@ -11,6 +12,7 @@
 #include <distrib/remote/http_url.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -127,6 +129,9 @@ class HttpRangeCore {
   [[nodiscard]] auto etag() const noexcept -> const std::string& { return etag_; }
   /// Returns when the file was changed, as the server says it; empty if it does not. Only after `probe`.
   [[nodiscard]] auto modified() const noexcept -> const std::string& { return modified_; }
+  /// True if `modified` names the content: the answer says that it was made a minute or more later, so that the file cannot
+  /// change again within the same second (RFC 9110, 8.8.2.2). Only after `probe`.
+  [[nodiscard]] auto is_modified_long_ago() const noexcept -> bool { return is_modified_long_ago_; }
 
   /// Refuses answers about a file that was changed at another time than `modified` says, for servers without ETags. Empty,
   /// or an answer without that time: any is accepted.
@@ -171,6 +176,9 @@ class HttpRangeCore {
     size_ = range->size;
     etag_ = answer.etag.starts_with("W/") ? std::string{} : answer.etag;  // a weak ETag must not be used in If-Range
     modified_ = answer.header("last-modified");
+    const auto changed = parse_http_date(modified_);
+    const auto now = parse_http_date(answer.header("date"));
+    is_modified_long_ago_ = changed && now && *now - *changed >= std::chrono::seconds{60};
     left_ = 0;
     return true;
   }
@@ -190,6 +198,7 @@ class HttpRangeCore {
   std::string where_;
   Error error_;
   bool probes_ = false;
+  bool is_modified_long_ago_ = false;
 };
 
 }  // namespace v0

@@ -28,7 +28,8 @@ namespace distrib {
 inline namespace v0 {
 
 /// A `RemoteFetch` that can tell whether a file was replaced: `fetch.content()` names the content that it fetches, and
-/// is empty if the server does not tell; `F::changed()` is the error of a file that was replaced.
+/// is empty if the server does not tell; `F::changed()` is the error of a file that was replaced. It may also have
+/// `fetch.is_lasting()`: false if another content may still get the same name, so that it must not be kept.
 template <class F>
 concept VersionedFetch = RemoteFetch<F> && requires(const F& fetch) {
   { fetch.content() } -> std::convertible_to<std::string>;
@@ -74,6 +75,8 @@ template <VersionedFetch F>
   RangedFile file;
   file.bytes = fetch->size;
   file.version = fetch->content();
+  if constexpr (requires { fetch->is_lasting(); })
+    if (!fetch->is_lasting()) file.version.clear();
   file.piece_bytes = std::max<std::size_t>(options.piece_bytes, 1);
   file.pieces_ahead = std::max<std::size_t>(options.pieces_ahead, 1);
   file.read = [fetch, options, clients](std::uint64_t first, std::span<std::byte> to, const std::atomic<bool>& dropped,

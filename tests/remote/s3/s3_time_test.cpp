@@ -3,12 +3,11 @@
 
 #include "support/catch.hpp"
 
-using distrib::parse_http_date;
 using distrib::parse_iso_time;
 using distrib::signature_time;
 using distrib::UnixTime;
 
-TEST_CASE("times of signatures, of credentials and of answers", "[remote][s3]") {
+TEST_CASE("times of signatures and of credentials", "[remote][s3]") {
   constexpr UnixTime may_2013{std::chrono::seconds{1'369'353'600}};
   CHECK(signature_time(may_2013) == "20130524T000000Z");
   CHECK(signature_time(may_2013 + std::chrono::seconds{86'399}) == "20130524T235959Z");
@@ -16,12 +15,7 @@ TEST_CASE("times of signatures, of credentials and of answers", "[remote][s3]") 
   CHECK(parse_iso_time("2013-05-24T00:00:00Z") == may_2013);
   CHECK(parse_iso_time("2013-05-24T00:00:01.123456Z") == may_2013 + std::chrono::seconds{1});
   CHECK(parse_iso_time("2013-05-24T00:00:00+00:00") == may_2013);
-  CHECK(parse_http_date("Fri, 24 May 2013 00:00:00 GMT") == may_2013);
-  CHECK(parse_http_date("Sat, 25 May 2013 01:02:03 GMT") == may_2013 + std::chrono::seconds{90'123});
   for (const char* text : {"", "2013-05-24", "2013-13-24T00:00:00Z", "2013-05-24T24:00:00Z", "2013-05-24T00:00:00",
                            "2013-05-24T00:00:00+02:00", "2013-02-30T00:00:00Z", "aaaa-05-24T00:00:00Z"})
     CHECK_FALSE(parse_iso_time(text));
-  for (const char* text : {"", "Fri, 24 Mai 2013 00:00:00 GMT", "Fri, 24 May 2013 00:00:00 CET", "24 May 2013 00:00:00",
-                           "Fri, 24 ayJ 2013 00:00:00 GMT", "Fri, 31 Feb 2013 00:00:00 GMT"})
-    CHECK_FALSE(parse_http_date(text));
 }

@@ -10,17 +10,20 @@
 #include <distrib/core/sha256.hpp>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <optional>
 #include <span>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace distrib {
@@ -36,10 +39,23 @@ DISTRIB_DECL auto piece_trailer(ByteView bytes) -> std::array<std::byte, piece_t
   return trailer;
 }
 
+DISTRIB_DECL TimedFileLock::TimedFileLock(const std::string& path, std::chrono::milliseconds within) noexcept {
+  std::error_code ignored;
+  file_ = FileDescriptor{path, O_RDWR | O_CREAT, ignored};
+  const auto deadline = std::chrono::steady_clock::now() + within;
+  while (file_.is_open() && ::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EINTR && errno != EWOULDBLOCK) return;
+    timed_out_ = std::chrono::steady_clock::now() >= deadline;
+    if (timed_out_) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
+}
+
 }  // namespace detail
 
-DISTRIB_DECL PieceCache::PieceCache(std::string directory, std::uint64_t limit, Error& error)
-    : directory_{detail::absolute_path(directory)}, limit_{limit} {
+DISTRIB_DECL PieceCache::PieceCache(std::string directory, std::uint64_t limit, Error& error,
+                                    std::chrono::milliseconds lock_wait)
+    : directory_{detail::absolute_path(directory)}, limit_{limit}, lock_wait_{lock_wait} {
   error = {};
   detail::make_directories(directory_, error.code);
   if (!error && ::access(directory_.c_str(), R_OK | W_OK | X_OK) != 0) error.code = detail::last_os_error();
@@ -47,7 +63,8 @@ DISTRIB_DECL PieceCache::PieceCache(std::string directory, std::uint64_t limit, 
     error.where = "cache \"" + directory + '"';
     return;
   }
-  const detail::FileLock lock{directory_ + "/.lock"};
+  const detail::TimedFileLock held = lock();
+  if (held.timed_out()) return;
   ::unlink((directory_ + "/.used").c_str());  // so that it is counted again: a process may have died between two steps
   static_cast<void>(make_room(0));
 }
@@ -65,6 +82,16 @@ DISTRIB_DECL auto PieceCache::object_of(std::string_view name, std::string_view 
   store_le(size.data(), bytes);
   hash.update(size);
   return to_hex(ByteView{hash.finish()}.first(16));
+}
+
+DISTRIB_DECL auto PieceCache::has_room_for(std::uint64_t bytes) const noexcept -> bool {
+  return limit_ >= detail::piece_trailer_bytes && bytes <= limit_ - detail::piece_trailer_bytes;
+}
+
+DISTRIB_DECL auto PieceCache::lock() -> detail::TimedFileLock {
+  detail::TimedFileLock lock{directory_ + "/.lock", is_stuck_ ? std::chrono::milliseconds{0} : lock_wait_};
+  is_stuck_ = lock.timed_out();
+  return lock;
 }
 
 DISTRIB_DECL auto PieceCache::path_of(const std::string& object, const std::string& name) const -> std::string {
@@ -100,7 +127,8 @@ DISTRIB_DECL auto PieceCache::keep(const std::string& path, ByteView bytes) -> b
   std::error_code ec;
   detail::NewFile made;
   {  // The file has its size before the lock is released, so it is counted from then on.
-    const detail::FileLock lock{directory_ + "/.lock"};
+    const detail::TimedFileLock held = lock();
+    if (held.timed_out()) return false;
     const std::uint64_t size = bytes.size() + trailer.size();
     if (!make_room(size)) return false;
     if (::mkdir(detail::directory_of(path).c_str(), 0777) != 0 && errno != EEXIST) return false;
@@ -112,8 +140,8 @@ DISTRIB_DECL auto PieceCache::keep(const std::string& path, ByteView bytes) -> b
   if (!ec) made.file.write(trailer, ec);
   std::error_code closing;
   made.file.close(closing);
-  const detail::FileLock lock{directory_ + "/.lock"};  // a count sees it under one of its names
-  if (!ec && !closing && std::rename(made.path.c_str(), path.c_str()) == 0) return true;
+  const detail::TimedFileLock held = lock();  // a count sees it under one of its names
+  if (!ec && !closing && !held.timed_out() && std::rename(made.path.c_str(), path.c_str()) == 0) return true;
   ::unlink(made.path.c_str());
   return false;
 }

@@ -25,6 +25,10 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
+DISTRIB_DECL auto steady_seconds() -> std::int64_t {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 DISTRIB_DECL void RemoteRange::make() noexcept {
   State wanted = State::wanted;
   if (!state_.compare_exchange_strong(wanted, State::begun, std::memory_order_acquire)) return;
@@ -33,6 +37,7 @@ DISTRIB_DECL void RemoteRange::make() noexcept {
   } catch (...) {
     thrown_ = std::current_exception();
   }
+  if (!failed()) view_ = piece_ ? piece_->bytes() : ByteView{bytes_};
   if (is_mapped()) set_->held -= std::exchange(held_, 0);
   state_.store(State::done, std::memory_order_release);
   state_.notify_all();
@@ -40,8 +45,8 @@ DISTRIB_DECL void RemoteRange::make() noexcept {
 
 DISTRIB_DECL void RemoteRange::fetch() {
   const RemoteSet::File& file = *file_;
-  const std::string number = set_->cache ? std::to_string(extent_.first / file.ranged.piece_bytes) : std::string{};
-  if (set_->cache) piece_ = set_->cache->load(file.object, number, extent_.bytes);
+  const std::string number = is_piece_ ? std::to_string(extent_.first / file.ranged.piece_bytes) : std::string{};
+  if (is_piece_) piece_ = set_->cache->load(file.object, number, extent_.bytes);
   if (piece_) return;
   bytes_.resize(static_cast<std::size_t>(extent_.bytes));
   // One record may be longer than a request should be.
@@ -50,8 +55,13 @@ DISTRIB_DECL void RemoteRange::fetch() {
     file.ranged.read(extent_.first + at, std::span{bytes_}.subspan(at, count), set_->dropped, error_);
   }
   if (error_) std::vector<std::byte>{}.swap(bytes_);  // an assignment would keep the memory
-  else if (set_->cache) piece_ = set_->cache->store(file.object, number, bytes_);
+  else if (is_piece_) keep(number);
   if (piece_) std::vector<std::byte>{}.swap(bytes_);
+}
+
+DISTRIB_DECL void RemoteRange::keep(const std::string& number) {
+  piece_ = set_->cache->store(file_->object, number, bytes_);
+  if (!piece_) set_->cannot_keep_until = steady_seconds() + RemoteSet::seconds_without_pieces;
 }
 
 DISTRIB_DECL auto RemoteRange::bytes(Error& error) -> ByteView {
@@ -61,7 +71,7 @@ DISTRIB_DECL auto RemoteRange::bytes(Error& error) -> ByteView {
   }
   if (thrown_) std::rethrow_exception(thrown_);
   if (error_) error = error_;
-  return piece_ ? piece_->bytes() : ByteView{bytes_};
+  return view_;
 }
 
 DISTRIB_DECL auto payload_of(ByteView frame, std::error_code& code) -> ByteView {
@@ -94,8 +104,10 @@ DISTRIB_DECL auto RemoteReads::add(RangedFile file, const std::string& name) -> 
                std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
   }
   std::string object = PieceCache::object_of(unsigned_url(name), version, file.bytes);
+  const std::uint64_t pieces = set_->cache ? (file.bytes + file.piece_bytes - 1) / file.piece_bytes : 0;
+  pieces_.emplace_back(static_cast<std::size_t>(pieces));
+  largest_piece_ = std::max<std::uint64_t>(largest_piece_, std::min<std::uint64_t>(file.piece_bytes, file.bytes));
   set_->files.push_back({std::move(file), std::move(object)});
-  pieces_.emplace_back();
   return set_->files.size() - 1;
 }
 
@@ -107,40 +119,53 @@ DISTRIB_DECL auto RemoteReads::most_bytes() const noexcept -> std::uint64_t {
 }
 
 DISTRIB_DECL auto RemoteReads::piece(std::size_t file, std::uint64_t number) const -> std::shared_ptr<RemoteRange> {
+  const std::lock_guard lock{mutex_};
+  return piece_of(file, number);
+}
+
+DISTRIB_DECL auto RemoteReads::piece_of(std::size_t file, std::uint64_t number) const -> std::shared_ptr<RemoteRange> {
+  std::weak_ptr<RemoteRange>* const known = set_->cache ? &pieces_[file][static_cast<std::size_t>(number)] : nullptr;
+  std::shared_ptr<RemoteRange> range = known ? known->lock() : nullptr;
+  if (range && !(range->done() && range->failed())) return range;
   const RangedFile& of = set_->files[file].ranged;
   const std::uint64_t first = number * of.piece_bytes;
   const FileExtent extent{file, first, std::min<std::uint64_t>(of.piece_bytes, of.bytes - first)};
-  if (!set_->cache) return std::make_shared<RemoteRange>(set_, extent);
-  const std::lock_guard lock{mutex_};
-  std::weak_ptr<RemoteRange>& known = pieces_[file][number];
-  std::shared_ptr<RemoteRange> range = known.lock();
-  if (!range || (range->done() && range->failed())) {
-    range = std::make_shared<RemoteRange>(set_, extent);
-    known = range;
-  }
+  range = std::make_shared<RemoteRange>(set_, extent, known != nullptr);
+  if (known) *known = range;
   return range;
+}
+
+DISTRIB_DECL void RemoteReads::pieces_of(std::span<const FileExtent> wanted,
+                                         std::vector<std::shared_ptr<RemoteRange>>& ranges,
+                                         std::vector<std::size_t>& first) const {
+  const std::lock_guard lock{mutex_};
+  for (const FileExtent& extent : wanted) {
+    if (extent.bytes == 0) {
+      first.push_back(0);
+      continue;
+    }
+    const std::uint64_t piece_bytes = set_->files[extent.file].ranged.piece_bytes;
+    std::uint64_t number = extent.first / piece_bytes;
+    const FileExtent last = ranges.empty() ? FileExtent{} : ranges.back()->extent();
+    const bool shares = last.bytes != 0 && last.file == extent.file && last.first == number * piece_bytes;
+    first.push_back(ranges.size() - (shares ? 1 : 0));
+    if (shares) ++number;
+    for (; number * piece_bytes < extent.end(); ++number) ranges.push_back(piece_of(extent.file, number));
+  }
+}
+
+DISTRIB_DECL auto RemoteReads::by_pieces() const -> bool {
+  return set_->cache != nullptr && set_->cache->has_room_for(largest_piece_) &&
+         steady_seconds() >= set_->cannot_keep_until;
 }
 
 DISTRIB_DECL auto RemoteReads::ranges_of(std::span<const FileExtent> wanted) const
     -> std::vector<std::shared_ptr<RemoteRange>> {
+  std::uint64_t most = RangePlanOptions{}.most_bytes;
+  if (!wanted.empty()) most = set_->files[wanted.front().file].ranged.piece_bytes;
+  const RangePlan plan{wanted, {.join_bytes = std::min(RangePlanOptions{}.join_bytes, most), .most_bytes = most}};
   std::vector<std::shared_ptr<RemoteRange>> ranges;
-  if (!set_->cache) {
-    std::uint64_t most = RangePlanOptions{}.most_bytes;
-    if (!wanted.empty()) most = set_->files[wanted.front().file].ranged.piece_bytes;
-    const RangePlan plan{wanted, {.join_bytes = std::min(RangePlanOptions{}.join_bytes, most), .most_bytes = most}};
-    for (const FileExtent& extent : plan.ranges()) ranges.push_back(std::make_shared<RemoteRange>(set_, extent));
-    return ranges;
-  }
-  std::vector<std::pair<std::size_t, std::uint64_t>> numbers;
-  for (const FileExtent& extent : wanted) {
-    if (extent.bytes == 0) continue;
-    const std::size_t piece_bytes = set_->files[extent.file].ranged.piece_bytes;
-    for (std::uint64_t at = extent.first / piece_bytes; at <= (extent.end() - 1) / piece_bytes; ++at)
-      numbers.emplace_back(extent.file, at);
-  }
-  std::sort(numbers.begin(), numbers.end());
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-  for (const auto& [file, number] : numbers) ranges.push_back(piece(file, number));
+  for (const FileExtent& extent : plan.ranges()) ranges.push_back(std::make_shared<RemoteRange>(set_, extent, false));
   return ranges;
 }
 
@@ -265,7 +290,7 @@ DISTRIB_DECL auto index_remote(const RemoteReads& reads, std::size_t file, const
     keep(told);
     return told;
   }
-  RemoteBytes source{reads, file, most_ahead};
+  RemoteBytes source{reads, file, 1};  // a compressed file will be read again from its beginning
   std::array<std::byte, detection_bytes> head{};
   std::size_t read = 0;
   while (read < std::min<std::uint64_t>(head.size(), bytes)) {
@@ -278,6 +303,7 @@ DISTRIB_DECL auto index_remote(const RemoteReads& reads, std::size_t file, const
     error = {record_errc::compressed, shown_name(name)};
     return {};
   }
+  source.read_ahead(most_ahead);
   const auto rest = [&, given = std::size_t{0}](std::span<std::byte> to, Error& failed) mutable -> std::size_t {
     if (given == read) return source.read(to, failed);
     const std::size_t count = std::min(to.size(), read - given);
