@@ -3,8 +3,8 @@
 # usage: kafka.sh BUILD
 # A real broker of Kafka: parameter servers and workers add up the messages of a topic by their keys while messages
 # arrive. Workers, parameter servers and the broker are killed in turn; each message must be counted once. What the
-# topic has dropped must be named. DISTRIB_KAFKA_SECONDS: for how long messages are sent and processes are killed, 40 s unless
-# told.
+# topic has dropped must be named. DISTRIB_KAFKA_SECONDS: for how long messages are sent and processes are killed, 40 s
+# unless told.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/engine.sh"
 need java openjdk-17-jdk-headless

@@ -256,6 +256,8 @@ class TopicPlace final : public StreamPlace {
         error = {stream_errc::records_expired, where + "it begins with the offset " + std::to_string(first)};
       else error = {stream_errc::source_gone, where + "it does not have so many"};
     }
+    // That nothing follows is believed only if a broker answers: it is no end if all of them are away.
+    if (!error && tail.next < range.end_offset) static_cast<void>(reader_.first_offset(*partition, error));
     if (!error && tail.next < range.end_offset)
       error = {stream_errc::source_gone, where + "it ends before the offset " + std::to_string(tail.next)};
     if (error) return nullptr;
