@@ -16,7 +16,7 @@ looked=0
 for file in "$library" "$examples"/[0-9][0-9]_*; do
   name=${file##*/}
   [ -f "$file" ] && [ -x "$file" ] || [ "$file" = "$library" ] || continue
-  case $name in *_tls | *_http) continue ;; esac  # these link OpenSSL, or a library that is built with it
+  case $name in *_tls | *_http | 37_stream) continue ;; esac  # these link OpenSSL, or a library that is built with it
   looked=$((looked + 1))
   found=$(of_openssl "$file" | sed 4,\$d)
   [ -z "$found" ] || fail "$name has $found"
