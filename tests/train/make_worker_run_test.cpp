@@ -74,7 +74,8 @@ TEST_CASE("make_worker_run: one process serves nine dealt ranks, with the bits o
   const std::unique_ptr<distrib::TrainingRun> run = make_worker_run(plan, pool, flags, report);
   int made = 0;
   for (; run->next(); ++made) run->make();
-  CHECK(made == 9 * 12);
+  // One sum of all ranks a step; and once more step 1 of rank 0, if the chief had made it before it was dealt the others.
+  CHECK((made == 12 || made == 13));
   CHECK(run->end() == 0);
   CHECK(report.result().steps == 12);
   CHECK(report.result().parameters_sha256 == local.result().parameters_sha256);
