@@ -10,7 +10,6 @@
 #include "ps/cuts.hpp"
 #include "ps/linked_cuts.hpp"
 #include "support/catch.hpp"
-#include "support/sanitizers.hpp"
 #include "support/temp_directory.hpp"
 #include "support/whole_variables.hpp"
 
@@ -386,7 +385,7 @@ struct LinkedShardCuts {
 TEST_CASE("CutTensors: a link on what it stands on is the whole cut, whatever happens while it is copied", "[ps]") {
   const std::uint32_t shards = GENERATE(1U, 2U);
   const std::uint32_t seed = GENERATE(1U, 2U, 3U);
-  const std::uint64_t updates = DISTRIB_TEST_ADDRESS_SANITIZER ? 200 : 700;
+  const std::uint64_t updates = 700;
   const distrib::Job job = linked_cuts::job(shards);
   const CutTensors tensors{job, shards - 1, exported_store::updaters()};
   linked_cuts::Shard linked{job, shards - 1};
