@@ -177,7 +177,7 @@ KNOWN = [
      "while (may_pass(error.code) && !perform(ObjectAction::list(names_.checkpoints())).error);", "while (false);",
      "ps/cut/object_cuts", "*checkpoint of other shards is read*"),
     ("ps/cut/impl/object_cuts.ipp", "    if (!tensors.fits(*reader)) return std::nullopt;\n", "    static_cast<void>(tensors);\n",
-     "ps/cut/object_cuts", "*sweeps what was before*"),
+     "ps/cut/object_cuts", "*have other parts count only*"),
     ("ps/cut/impl/object_cuts.ipp", "  if (!older.empty()) older.pop_back();\n", "", "train/checkpoint_store",
      "*the newest checkpoints are kept*"),
 ]

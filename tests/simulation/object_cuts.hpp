@@ -452,9 +452,9 @@ class Run {
     std::vector<Process*> now;
     std::set<std::uint32_t> there;
     for (Process* process : newest) {
-      if (process == nullptr && replicas > 1) continue;
-      if (process == nullptr || is_followed(*process)) return;  // it waits
-      if (replicas > 1 && process->leaves()) continue;  // it serves no worker any more
+      const bool serves = process != nullptr && !process->leaves();  // a shard that is over refuses Join
+      if (!serves && replicas > 1) continue;
+      if (!serves || is_followed(*process)) return;  // it waits
       // A replica that is behind gets a state of the other one first.
       if (replicas > 1 && process->state->step < buffers_from.front()) continue;
       now.push_back(process);
@@ -720,6 +720,13 @@ inline void Process::work() {
     }
   }
   if (std::exchange(owes_a_cut_, false) && !cuts().contains(state->step)) return save();
+  if (cuts().contains(run.last)) {  // rule 12: wherever it was sent back to since
+    done = true;
+    if (run.all_done()) {
+      at_ = At::finishing;
+      return perform([this](auto& out) { core->finish(out); });
+    }
+  }
   std::optional<Step> restore;
   if (run.advance(*this, restore)) {
     if (restore && !core->cuts().contains(*restore)) {
@@ -734,13 +741,6 @@ inline void Process::work() {
     const Step step = state->step;
     if (!run.is_due(step) || (cuts().contains(step) && !run.is_async)) return;
     return save();
-  }
-  if (state->step >= run.last && cuts().contains(run.last)) {
-    done = true;
-    if (run.all_done()) {
-      at_ = At::finishing;
-      return perform([this](auto& out) { core->finish(out); });
-    }
   }
   if (!run.dice.percent(10)) return;
   at_ = At::looking;

@@ -333,6 +333,32 @@ TEST_CASE("ObjectCuts: an asynchronous shard goes on when its variables have oth
   CHECK(story::steps_of(ObjectProcess{bucket, parts, 0, 3}.open().cuts) == std::vector<Step>{6});
 }
 
+TEST_CASE("ObjectCuts: cuts of a shard whose variables have other parts count only as parts of whole checkpoints",
+          "[ps]") {
+  const auto bucket = new_bucket();
+  {
+    ObjectProcess zero{bucket, quarters(2), 0, 1}, one{bucket, quarters(2), 1, 2};
+    for (const ObjectProcess* const process : {&zero, &one}) {
+      CHECK_FALSE(process->open().failure);
+      CHECK_FALSE(process->save(6, 6).failure);
+    }
+    CHECK_FALSE(zero.save(9, 9).failure);  // the other shard did not get there
+  }
+  Job parts = quarters(2);  // the same slices and names, but two parts in each shard
+  parts.parts.clear();
+  for (std::uint32_t part = 0; part < 4; ++part)
+    parts.parts.push_back({0, Slice::along({64}, 0, std::int64_t{16} * part, 16), part / 2});
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    ObjectProcess process{bucket, parts, shard, 3 + shard};
+    const CutWork opened = process.open();
+    CHECK_FALSE(opened.failure);
+    CHECK(opened.refused.empty());
+    CHECK(story::steps_of(opened.cuts) == std::vector<Step>{6});  // not 9, although its object has all the values
+    CHECK(process.value_at(6, ObjectKinds::start) == 6);
+  }
+  CHECK(story::steps_of(ObjectProcess{bucket, quarters(2), 0, 5}.open().cuts) == std::vector<Step>{6, 9});
+}
+
 TEST_CASE("ObjectCuts: the store that is away when a finished job is looked for is told", "[ps]") {
   const auto bucket = new_bucket();
   ObjectProcess process{bucket, quarters(1), 0, 1};

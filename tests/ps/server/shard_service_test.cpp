@@ -573,6 +573,25 @@ TEST_CASE("ShardService: a replica that is behind when the job is done elsewhere
   });
 }
 
+TEST_CASE("ShardService: a replica that is over serves neither a worker that joins nor the other replica", "[ps]") {
+  const std::string over = " failed: the connection is closed: connect again";
+  ServiceBench bench{replicated(), {.tasks = 2}};
+  bench.bring('a', 1, 0)();
+  bench.opened_from(9, -1, {6, 9})();
+  bench.state_came(0, 0)();
+  bench.join('b', 1, 1)();
+  bench.tell({
+      {"goodbye", bench.call<distrib::Goodbye>('a', 2), {"a2 ok", "a1 end"}},
+      {"before the end a new worker of this rank is served", bench.join('c', 1, 0), {"c1 joined k=9 cuts=0,6,9"}},
+      {"the last goodbye", bench.call<distrib::Goodbye>('b', 2), {"b2 ok", "b1 end", "c1 end", "shell ended 0"}},
+      {"a new worker", bench.join('d', 1, 0), {"d1" + over}},
+      {"a new worker with the text", bench.bring('e', 1, 1), {"e1" + over}},
+      {"a worker that had joined", bench.join('c', 2, 0), {"c2" + over}},
+      {"it sends nothing back", bench.call<distrib::Restore>('c', 3, {6}), {"c3" + over}},
+      {"the other replica", bench.ask_state('f', 1, 6), {"f1" + over}},
+  });
+}
+
 TEST_CASE("ShardService: refuses the workers if the cuts could not be read", "[ps]") {
   ServiceBench bench{job_of(2, 9, 3)};
   const auto not_opened = [&] { bench.service.not_opened({distrib::ps_errc::job_mismatch, "cut-3"}); };
