@@ -207,13 +207,8 @@ EOP
 
 # --- a log in an object store: the same digests after a kill, and while the store is away ---
 
-export AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE AWS_SECRET_ACCESS_KEY=SECRETSECRET AWS_REGION=us-east-1
-export AWS_EC2_METADATA_DISABLED=true HOME=$work
-python3 "$tests/tools/support/fake_s3.py" >store 2>store.log &
-store=$!
-trap 'kill $store; rm -rf "$work"' EXIT
-until [ -s store ]; do sleep 0.05; done
-url=s3+$(cat store)/bucket/stored
+start_store
+url=$bucket/stored
 timeout -k 5 200 "$distrib" launch --ps 2 --workers 2 --restart -- "${train[@]}" --out stored --export "$url" \
   --export_every 10 >stored.log 2>&1 &
 job=$!

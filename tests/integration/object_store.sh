@@ -8,14 +8,8 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
 unset TF_CONFIG NO_COLOR AWS_PROFILE AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 HTTP_PROXY HTTPS_PROXY \
   http_proxy https_proxy
-export AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE AWS_SECRET_ACCESS_KEY=SECRETSECRET AWS_REGION=us-east-1
-export AWS_EC2_METADATA_DISABLED=true HOME=$work
-
-python3 "$tests/tools/support/fake_s3.py" >store 2>store.log &
-store=$!
-trap 'kill $store; rm -rf "$work"' EXIT
-until [ -s store ]; do sleep 0.05; done
-url=s3+$(cat store)/bucket
+start_store
+url=$bucket
 
 "$programs/fashion_mnist_convert" /usr/share/datasets/fashion-mnist data >convert.txt
 train=("$programs/fashion_mnist_train" --data data --workers 2 --save_every 50 --evaluate_every 1000000)

@@ -106,13 +106,8 @@ timeout 60 "$stream" train in log other 20 >other.log 2>&1 && fail 'a file was r
 
 # --- in an object store ---
 
-export AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE AWS_SECRET_ACCESS_KEY=SECRETSECRET AWS_REGION=us-east-1
-export AWS_EC2_METADATA_DISABLED=true HOME=$work
-python3 "$tests/tools/support/fake_s3.py" >store 2>store.log &
-store=$!
-trap 'kill $store; rm -rf "$work"' EXIT
-until [ -s store ]; do sleep 0.05; done
-url=s3+$(cat store)/bucket
+start_store
+url=$bucket
 name=stored in=$url/in log=$url/run/log steps=80 files=40 added=0
 "$stream" write staged 0 $files
 mkfifo puts
