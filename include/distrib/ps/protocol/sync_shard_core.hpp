@@ -308,9 +308,8 @@ class SyncShardCore {
     static_cast<void>(advance(out));  // as in `cut_loaded`
   }
 
-  /// Makes a cut of the present step soon, unless it exists or is being made. Called when a worker asks for a cut, and
-  /// before the process stops.
-  /// It is whole.
+  /// Makes a whole cut of the present step soon, unless a cut of it exists or is being made. Called when a worker asks for
+  /// a cut, and before the process stops.
   void save(auto& out) {
     if (saving_ != k_) cut_due(out, false, true);
   }
