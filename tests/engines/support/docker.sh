@@ -63,7 +63,7 @@ encrypts() {  # CONTAINER     fails unless the task was told to encrypt, and has
 
 trainer_programs() { programs_of trainer fashion_mnist_train fashion_mnist_convert; }
 programs_of() {  # IMAGE PROGRAM...
-  must "build ${*:2}" "$root/examples/docker/build_image.sh" "$work/context-$1/image/root" "${@:2}"
+  must "build ${*:2}" "$root/examples/docker/build_image.sh" "$work/context-$1/image/files" "${@:2}"
 }
 # Builds the last stages of the examples' Dockerfile, from programs that were built outside of Docker.
 make_image() {  # NAME BELOW_BYTES OPTION...
