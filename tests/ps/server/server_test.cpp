@@ -3,10 +3,13 @@
 
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/cluster/kubernetes_resolver.hpp>
+#include <distrib/net/async_connect.hpp>
 #include <distrib/net/error.hpp>
 #include <distrib/net/run_on.hpp>
 #include <distrib/ps/cut/cut_store.hpp>
 #include <distrib/ps/cut/initial_cut.hpp>
+#include <distrib/ps/wire/messages.hpp>
+#include <distrib/rpc/rpc_client.hpp>
 
 #include "ps/exposition.hpp"
 #include "ps/loopback_job.hpp"
@@ -19,12 +22,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <future>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 using namespace distrib;
 using namespace std::chrono_literals;
@@ -464,6 +471,77 @@ TEST_CASE("Server: ends if no worker connects and another process makes the last
   Cut cut = initial_cut(job, ShardLayout{job, 0}, updaters);
   cut.step = 8;
   CutStore{{options.directory, 4, {.max_to_keep = 5}}, job, 0, updaters}.save(cut);
+  CHECK(code_of(server) == 0);
+}
+
+namespace {
+
+/// Joins the two shards of a task as rank 0, then says goodbye to the first one only: a worker that is killed between
+/// its goodbyes. Its connections stay open.
+struct KilledBetweenGoodbyes {
+  KilledBetweenGoodbyes(asio::io_context& context, const Address& server, const Job& job, const CutSettings& cuts) {
+    request.job_hash = to_hex(job_hash(job));
+    request.job_text = to_text(job);
+    request.cuts = cuts;
+    asio::co_spawn(context, run(context, server), [](const std::exception_ptr& failure) {
+      if (failure) std::rethrow_exception(failure);
+    });
+  }
+  auto run(asio::io_context& context, Address server) -> asio::awaitable<void> {
+    for (std::uint32_t shard = 0; shard < 2; ++shard) {
+      const ConnectOptions how;
+      const PeerSecurity plain;
+      std::optional<PeerStream> stream =
+          co_await async_connect(context.get_executor(), server, how, plain, asio::use_awaitable);
+      RpcClientOptions options;
+      options.service = shard;
+      options.categories = ps_categories();
+      clients.push_back(std::make_unique<RpcClient>(*std::move(stream), options));
+      streams.push_back(clients.back()->open<Join>(request));
+      co_await streams.back().async_read(asio::use_awaitable);
+    }
+    const Empty goodbye;
+    const CallOptions how;
+    co_await clients.front()->async_call<Goodbye>(goodbye, how, asio::use_awaitable);
+    is_over = true;
+  }
+
+  JoinRequest request;
+  std::vector<std::unique_ptr<RpcClient>> clients;
+  std::vector<decltype(std::declval<RpcClient&>().open<Join>(JoinRequest{}))> streams;
+  bool is_over = false;
+};
+
+}  // namespace
+
+TEST_CASE("Server: a worker that is started when only one shard of a task is over does not wait for that shard",
+          "[ps]") {
+  const support::TempDirectory directory;
+  Job job = loopback_job::make(1, 1, 8);
+  job.shards_per_task = 2;
+  job.parts[1].shard = job.parts[2].shard = 1;
+  const CutSettings cuts{directory.path().string(), 4, {.max_to_keep = 5}};
+  const JobUpdaters updaters{Momentum{}};
+  for (std::uint32_t shard = 0; shard < 2; ++shard) {
+    Cut cut = initial_cut(job, ShardLayout{job, shard}, updaters);
+    cut.step = 8;
+    CutStore{cuts, job, shard, updaters}.save(cut);
+  }
+  IoPool pool{2};
+  ServerOptions options;
+  options.shard.linger = 20ms;
+  Server server{pool, cluster_of({"127.0.0.1:0"}, 1), "ps", 0, StandardUpdaters{}, options};
+  asio::io_context context{1};
+  {
+    KilledBetweenGoodbyes killed{context, addresses(server).front(), job, cuts};
+    support::run_until(context, [&] { return killed.is_over; });
+    Worker late{context, job, 0, addresses(server), {}, cuts};
+    support::run_until(context, [&] { return late.is_over; });
+    CHECK(late.end.code == 1);
+    CHECK(late.end.why.code == ps_errc::shard_done);
+    CHECK(late.end.why.where == "shard 0");
+    killed.streams.clear();
+  }
   CHECK(code_of(server) == 0);
 }
 

@@ -574,7 +574,9 @@ TEST_CASE("ShardService: a replica that is behind when the job is done elsewhere
 }
 
 TEST_CASE("ShardService: a replica that is over serves neither a worker that joins nor the other replica", "[ps]") {
-  const std::string over = " failed: the connection is closed: connect again";
+  const std::string closed = " failed: the connection is closed: connect again";
+  const std::string over =
+      " failed: the job is done, and this shard serves no worker any more: the last checkpoint has the result";
   ServiceBench bench{replicated(), {.tasks = 2}};
   bench.bring('a', 1, 0)();
   bench.opened_from(9, -1, {6, 9})();
@@ -587,8 +589,8 @@ TEST_CASE("ShardService: a replica that is over serves neither a worker that joi
       {"a new worker", bench.join('d', 1, 0), {"d1" + over}},
       {"a new worker with the text", bench.bring('e', 1, 1), {"e1" + over}},
       {"a worker that had joined", bench.join('c', 2, 0), {"c2" + over}},
-      {"it sends nothing back", bench.call<distrib::Restore>('c', 3, {6}), {"c3" + over}},
-      {"the other replica", bench.ask_state('f', 1, 6), {"f1" + over}},
+      {"it sends nothing back", bench.call<distrib::Restore>('c', 3, {6}), {"c3" + closed}},
+      {"the other replica", bench.ask_state('f', 1, 6), {"f1" + closed}},
   });
 }
 
@@ -975,7 +977,10 @@ TEST_CASE("ShardService: is over when all ranks said goodbye and the last cut is
       {"the last goodbye",
        bench.call<distrib::Goodbye>('b', 4),
        {"b4 ok", "b3 failed: the connection is closed: connect again", "b1 end", "shell ended 0"}},
-      {"calls after the end", bench.join('a', 5, 0), {"a5 failed: the connection is closed: connect again"}},
+      {"a Join after the end",
+       bench.join('a', 5, 0),
+       {"a5 failed: the job is done, and this shard serves no worker any more: the last checkpoint has the result"}},
+      {"other calls after the end", bench.pull('a', 6, 1), {"a6 failed: the connection is closed: connect again"}},
       {"a cut does not matter any more", bench.saved(1), {}},
       {"nor does a lost connection", bench.closed('a'), {}},
       {"nor a signal", bench.stop(), {}},

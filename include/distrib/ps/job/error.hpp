@@ -51,6 +51,7 @@ enum class ps_errc {
   no_object_store,   ///< The directory is a URL, and this program cannot open URLs, or not this kind. Link the component distrib::http and say `with_object_stores(s3_stores())`, or `ServerOptions::open_store`; or use a path.
   other_ranks,       ///< One task was started with `--ranks`, and another one without it, with another number, or with an older version that does not know it. Start all tasks of a job with the same `--ranks`, and with one version.
   no_sums,           ///< A worker pushes the sum of several ranks, and the parameter server takes none: it is of an older version, or it continues a job that was begun in rank order. Start all tasks with one version, or push each rank alone: `ClusterMode::sum_ranks = false`.
+  shard_done,        ///< A worker was started when a shard had ended with the job, and its task had not. There is nothing to do: the last checkpoint has the result, and a worker that finds it ends with code 0.
 };
 // clang-format on
 
@@ -143,6 +144,8 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::no_sums), failure::unsupported,
      "the parameter server takes no sums of ranks: start all tasks with one version, or set ClusterMode::sum_ranks to "
      "false"},
+    {static_cast<int>(ps_errc::shard_done), failure::unavailable,
+     "the job is done, and this shard serves no worker any more: the last checkpoint has the result"},
 };
 
 /// Returns the category "distrib.ps".

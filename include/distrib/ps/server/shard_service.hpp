@@ -278,6 +278,9 @@ class ShardService final : private ShardSink {
     void operator()(Request&& request, Call<M, Connection> call) const {
       if constexpr (std::is_same_v<M, AskRanks>)
         if (service->is_done_) return call.reply({{}, true});
+      // The connection may stay open for long, because other shards of the task go on: a worker must not wait for it.
+      if constexpr (std::is_same_v<M, Join>)
+        if (service->is_done_) return call.fail(ps_errc::shard_done);
       if (service->over_) return call.fail(service->end_.code, service->end_.where);
       service->serve(std::forward<Request>(request), std::move(call));
     }

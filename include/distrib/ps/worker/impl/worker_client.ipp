@@ -259,7 +259,7 @@ DISTRIB_DECL void WorkerClient::done(WorkerDone end) {
 }
 
 DISTRIB_DECL void WorkerClient::failed(const Error& why) {
-  if (why.code == ps_errc::not_replayable) return fail(exit_code::again, why);
+  if (why.code == ps_errc::not_replayable || why.code == ps_errc::shard_done) return fail(exit_code::again, why);
   fail(why.code == ps_errc::rank_lost ? exit_code::somebody_lost : exit_code::refused, why);
 }
 
