@@ -26,7 +26,7 @@ inline namespace v0 {
 /// Threads: one at a time. The destructor waits for the write in progress, and drops the others.
 class ObjectUploads {
  public:
-  /// Opens the directory; sends no request. Throws `ps_errc::no_object_store` if `open` is empty, or what it reports.
+  /// Opens the directory; sends no request. Throws `record_errc::no_object_store` if `open` is empty, or what it reports.
   DISTRIB_DECL ObjectUploads(const std::string& url, const OpenObjectStore& open);
   ObjectUploads(const ObjectUploads&) = delete;
   auto operator=(const ObjectUploads&) -> ObjectUploads& = delete;
