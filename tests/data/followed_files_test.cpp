@@ -343,7 +343,7 @@ TEST_CASE("followed files: a store that cannot be followed is refused, one that 
   distrib::FollowedFilesOptions options = stream.options();
   options.open_store = {};
   FollowedFiles without{options, error};
-  CHECK(error.code == distrib::stream_errc::no_object_store);
+  CHECK(error.code == distrib::record_errc::no_object_store);
   stream.add("a", 0, 8);
   stream.bucket->honours_conditions = false;
   const auto careless = stream.process();

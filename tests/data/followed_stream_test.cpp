@@ -6,6 +6,7 @@
 #include "support/map_objects.hpp"
 
 #include <distrib/data/order/error.hpp>
+#include <distrib/record/error.hpp>
 #include <distrib/stream_log/error.hpp>
 
 #include <chrono>
@@ -161,7 +162,7 @@ TEST_CASE("a followed stream: options that cannot be are refused", "[data]") {
   CHECK(refused(options) == distrib::stream_errc::no_log);
   options = place.options();
   options.open_store = {};
-  CHECK(refused(options) == distrib::stream_errc::no_object_store);
+  CHECK(refused(options) == distrib::record_errc::no_object_store);
   place.sources->records["a"] = {"a0", "a1"};
   CHECK(is_batch_there(*place.process(), 0));
   options = place.options();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/export_log/export_log.hpp>
 
+#include <distrib/export_log/error.hpp>
 #include <distrib/export_log/retire_log.hpp>
+#include <distrib/record/error.hpp>
 
 #include "support/catch.hpp"
 #include "support/map_objects.hpp"
@@ -51,12 +53,12 @@ TEST_CASE("ExportLog: a store that cannot be opened, or is away") {
   Error error;
   ExportLog without{"s3://user:secret@bucket/log"};
   CHECK_FALSE(without.read_head(error));
-  CHECK(error.code == export_errc::no_object_store);
+  CHECK(error.code == distrib::record_errc::no_object_store);
   CHECK_THAT(error.where, !ContainsSubstring("secret"));
   CHECK_FALSE(without.swap_head("", {}, error));
-  CHECK(error.code == export_errc::no_object_store);
+  CHECK(error.code == distrib::record_errc::no_object_store);
   without.put("a", {}, error);
-  CHECK(error.code == export_errc::no_object_store);
+  CHECK(error.code == distrib::record_errc::no_object_store);
 
   ExportLog wrong{"s3://bucket/log", support::map_stores(bucket)};
   CHECK(wrong.get("a", 10, error).empty());

@@ -31,6 +31,7 @@ TEST_CASE("record_errc: each has a text and a shared condition", "[record][error
       {record_errc::bad_index, failure::mismatch},
       {record_errc::bad_split, failure::invalid_argument},
       {record_errc::uncertain_split, failure::unsupported},
+      {record_errc::no_object_store, failure::unsupported},
   };
   for (const Row& row : rows) {
     const std::error_code ec = row.value;
@@ -39,5 +40,5 @@ TEST_CASE("record_errc: each has a text and a shared condition", "[record][error
     CHECK(ec.message() != "unknown error");
     CHECK(std::string{ec.category().name()} == "distrib.record");
   }
-  CHECK(std::size(rows) == static_cast<std::size_t>(record_errc::uncertain_split));
+  CHECK(std::size(rows) == static_cast<std::size_t>(record_errc::no_object_store));
 }

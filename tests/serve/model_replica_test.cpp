@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/serve/model_replica.hpp>
 
+#include <distrib/record/error.hpp>
+
 #include "support/catch.hpp"
 #include "support/exported_job.hpp"
 #include "support/map_objects.hpp"
@@ -139,7 +141,7 @@ TEST_CASE("a replica serves from an object store, and goes on when the store was
 
   ModelReplica without{{"map://bucket/run/log"}};
   CHECK_FALSE(without.poll());
-  CHECK(without.status().last_error.code == distrib::export_errc::no_object_store);
+  CHECK(without.status().last_error.code == distrib::record_errc::no_object_store);
 }
 
 TEST_CASE("a view that is kept delays the version after the next one") {

@@ -13,7 +13,6 @@ TEST_CASE("errors of stream logs have texts and kinds") {
   CHECK(make_error_code(distrib::stream_errc::newer_version) == distrib::failure::unsupported);
   CHECK(make_error_code(distrib::stream_errc::source_replaced) == distrib::failure::mismatch);
   CHECK(make_error_code(distrib::stream_errc::no_conditions) == distrib::failure::unsupported);
-  CHECK(make_error_code(distrib::stream_errc::no_object_store) == distrib::failure::unsupported);
   CHECK(make_error_code(distrib::stream_errc::records_expired).message().find("keep them for longer") !=
         std::string::npos);
 }

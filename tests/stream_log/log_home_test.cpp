@@ -6,6 +6,7 @@
 #include "support/temp_directory.hpp"
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/record/error.hpp>
 #include <distrib/stream_log/error.hpp>
 
 #include <algorithm>
@@ -59,7 +60,7 @@ TEST_CASE("homes of a log: a store that cannot keep it is refused, before anythi
   distrib::Error error;
   StoreHome closed{"map://bucket/run/log", {}};
   CHECK_FALSE(closed.add("log-1", distrib::as_bytes("first"), error));
-  CHECK(error.code == distrib::stream_errc::no_object_store);
+  CHECK(error.code == distrib::record_errc::no_object_store);
   CHECK(error.where == "map://bucket/run/log");
   const auto bucket = std::make_shared<support::MapObjects>();
   bucket->honours_conditions = false;

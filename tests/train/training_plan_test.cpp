@@ -8,8 +8,8 @@
 #include "train/line_job.hpp"
 #include "train/table_model.hpp"
 
-#include <distrib/export_log/error.hpp>
 #include <distrib/optimizer/adagrad.hpp>
+#include <distrib/record/error.hpp>
 
 #include <filesystem>
 #include <memory>
@@ -225,7 +225,7 @@ TEST_CASE("TrainingPlan: the model is exported as ExportModel says, if each step
                 3) == distrib::train_errc::cannot_export);
 
   const auto to_store = bench.builder().with_hooks(distrib::ExportModel{.to = "map://bucket/log", .every = 7});
-  CHECK(refusal(to_store.plan(), 2, 3) == distrib::export_errc::no_object_store);
+  CHECK(refusal(to_store.plan(), 2, 3) == distrib::record_errc::no_object_store);
   const auto stores = support::map_stores(std::make_shared<support::MapObjects>());
   CHECK(refusal(to_store.with_object_stores(stores).plan(), 2, 3) == std::error_code{});
   CHECK(to_store.with_object_stores(stores).plan().cut_settings().exports.directory == "map://bucket/log");

@@ -41,7 +41,7 @@ struct FollowFiles {
   std::string pattern = "*";  ///< Names of the files, with *, ? and [].
   /// Place of the log: a directory, which is created, or the URL of a prefix. All tasks share it, no other job uses it.
   std::string log;
-  /// Opens the stores of URLs: `s3_stores()`. Empty: URLs are refused, `stream_errc::no_object_store`.
+  /// Opens the stores of URLs: `s3_stores()`. Empty: URLs are refused, `record_errc::no_object_store`.
   OpenObjectStore open_store = {};
   /// How often a waiting task looks at the directory and the log. 0: every 200 ms, in an object store every 2 s.
   std::chrono::milliseconds look_every{0};

@@ -130,7 +130,7 @@ class FilePlace final : public StreamPlace {
 /// read into memory; an object whose version is that of the log is not read again to find out whether it has grown.
 ///
 /// Errors: also a `record_errc` or `data_errc` with the file; `data_errc::no_files` if the directory does not exist;
-/// `stream_errc::no_object_store`.
+/// `record_errc::no_object_store`.
 class FollowedFiles : public FollowedStream {
  public:
   /// Checks the options, and reads the log. Errors: as `FollowedStream`.

@@ -42,9 +42,6 @@ enum class export_errc {
   /// The object store writes an object although it was told to write it only if there is none: two writers could
   /// overwrite each other. Use a store with conditional writes; `distrib store check` tells.
   no_conditions,
-  /// The log is in an object store, and this program cannot open URLs, or not this kind. Link the component distrib::http
-  /// and pass `s3_stores()`: to `ExportSource::open_store`, or by `with_object_stores`. Or use a path.
-  no_object_store,
 };
 
 namespace detail {
@@ -68,8 +65,6 @@ inline constexpr ErrorText export_texts[] = {
     {export_errc::not_ready, failure::unavailable, "the replica has no position yet: wait until it is ready"},
     {export_errc::no_conditions, failure::unsupported,
      "the object store does not honour conditional writes, so writers could overwrite each other: use another store"},
-    {export_errc::no_object_store, failure::unsupported,
-     "this program cannot open object stores: link distrib::http and pass s3_stores()"},
 };
 
 /// Returns the category "distrib.export_log".

@@ -43,6 +43,10 @@ enum class record_errc {
   /// A split does not lie in its file, or 0 parts were asked for. Find the splits again, with at least 1 part.
   bad_split,
   uncertain_split,  ///< It is not certain where the records of a split begin. Use `split_file`.
+  /// A directory is a URL, and this program cannot open URLs (`OpenObjectStore`). Link the component distrib::http and
+  /// pass `s3_stores()`: by `with_object_stores`, or as `open_store` of `ServerOptions`, `FollowFiles` or
+  /// `ExportSource`. Or use a path.
+  no_object_store,
 };
 
 namespace detail {
@@ -84,6 +88,8 @@ inline constexpr ErrorText record_texts[] = {
      "the split does not lie in the file, or there are 0 parts: find the splits again"},
     {record_errc::uncertain_split, failure::unsupported,
      "it is not certain where the records of this split begin: use split_file"},
+    {record_errc::no_object_store, failure::unsupported,
+     "this program cannot open object stores: link distrib::http and pass s3_stores(), as by with_object_stores"},
 };
 
 /// Returns "path: record 2 at offset 33".

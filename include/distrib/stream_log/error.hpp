@@ -41,9 +41,6 @@ enum class stream_errc {
   /// The object store writes an object although it was told to write it only if there is none: two tasks could write
   /// different logs. Use a store with conditional writes; `distrib store check` tells.
   no_conditions,
-  /// The log or the files are in an object store, and this program cannot open URLs, or not this kind. Link the
-  /// component distrib::http and set `FollowFiles::open_store` to `s3_stores()`. Or use a path.
-  no_object_store,
 };
 
 namespace detail {
@@ -71,8 +68,6 @@ inline constexpr ErrorText stream_texts[] = {
      "uses"},
     {stream_errc::no_conditions, failure::unsupported,
      "the object store does not honour conditional writes, so two tasks could write different logs: use another store"},
-    {stream_errc::no_object_store, failure::unsupported,
-     "this program cannot open object stores: link distrib::http and pass s3_stores()"},
 };
 
 /// Returns the category "distrib.stream_log".

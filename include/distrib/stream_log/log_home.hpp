@@ -59,7 +59,7 @@ static_assert(LogHome<DirectoryHome>);
 class StoreHome {
  public:
   /// Keeps its arguments; the store is opened when it is used first. Errors of all functions:
-  /// `stream_errc::no_object_store` if `open` is empty, and what it reports.
+  /// `record_errc::no_object_store` if `open` is empty, and what it reports.
   StoreHome(std::string url, OpenObjectStore open) : url_{std::move(url)}, open_{std::move(open)} {}
 
   [[nodiscard]] DISTRIB_DECL auto names(Error& error) -> std::vector<std::string>;

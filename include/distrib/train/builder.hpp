@@ -429,7 +429,7 @@ class TrainerBuilder {
   /// Sets what opens directories in object stores: `s3_stores()` of `remote.hpp`, component distrib::http. Then
   /// `SaveCheckpoint::directory` may be a URL, "s3://bucket/run": parameter servers, or the job in one process, keep their
   /// cuts there, and no disk is shared. So may `ExportModel::to`. All tasks need it. Without it a URL is refused at the
-  /// start: `ps_errc::no_object_store` or `export_errc::no_object_store`.
+  /// start: `record_errc::no_object_store`.
   [[nodiscard]] auto with_object_stores(OpenObjectStore open) const -> TrainerBuilder {
     return with(&TrainingOptions::object_stores, std::move(open));
   }

@@ -37,7 +37,7 @@ struct RestoredCuts {
 class CheckpointStore {
  public:
   /// `updaters`: the updaters of the job. Creates the directory if it does not exist; throws if it is not writable.
-  /// `access`: for a URL. Throws `ps_errc::no_object_store` if it cannot open it.
+  /// `access`: for a URL. Throws `record_errc::no_object_store` if it cannot open it.
   DISTRIB_DECL CheckpointStore(const SaveCheckpoint& setting, const Job& job, const JobUpdaters& updaters,
                                const ObjectAccess& access = {});
 

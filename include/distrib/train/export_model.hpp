@@ -41,7 +41,7 @@ struct ExportModel {
   using Setting = ExportModel;
   /// Directory of the log: a path that means the same on all machines of the parameter servers, on a file system with
   /// locks; it is made if it does not exist. Or a URL in an object store with conditional writes: see
-  /// `TrainerBuilder::with_object_stores`; without that `run()` throws `export_errc::no_object_store`. Empty: nothing is
+  /// `TrainerBuilder::with_object_stores`; without that `run()` throws `record_errc::no_object_store`. Empty: nothing is
   /// exported.
   std::string to;
   /// How often: `100` (steps), or `std::chrono::milliseconds{500}`. By time the chief names the step whose state is

@@ -101,7 +101,7 @@ class TrainingPlan {
   /// Without `SaveCheckpoint` the directory is empty: cuts are only in memory.
   [[nodiscard]] DISTRIB_DECL auto cut_settings() const -> CutSettings;
 
-  /// Throws `ps_errc::no_object_store` if `SaveCheckpoint::directory` is a URL and the recipe has no
+  /// Throws `record_errc::no_object_store` if `SaveCheckpoint::directory` is a URL and the recipe has no
   /// `with_object_stores`, or what that reports; `train_errc::bad_hook` if checkpoints are in an object store and a hook
   /// keeps some of them elsewhere.
   DISTRIB_DECL void check_directory() const;

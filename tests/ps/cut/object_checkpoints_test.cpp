@@ -4,7 +4,7 @@
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/core/bytes.hpp>
 #include <distrib/ps/cut/cut_object.hpp>
-#include <distrib/ps/job/error.hpp>
+#include <distrib/record/error.hpp>
 
 #include "ps/cut/object_parts.hpp"
 #include "support/catch.hpp"
@@ -90,5 +90,5 @@ TEST_CASE("open_checkpoint, newest_prefix: paths are paths; a URL needs somethin
   CHECK_FALSE(open_checkpoint((folder.path() / "model.ckpt-1").string(), {}, error));
   CHECK(error.code == checkpoint_errc::no_such_checkpoint);
   CHECK_FALSE(open_checkpoint("s3://bucket/model.ckpt-1", {}, error));
-  CHECK(error.code == ps_errc::no_object_store);
+  CHECK(error.code == distrib::record_errc::no_object_store);
 }

@@ -7,6 +7,7 @@
 #include <distrib/ps/cut/object_checkpoints.hpp>
 #include <distrib/ps/cut/stored_cuts.hpp>
 #include <distrib/ps/job/error.hpp>
+#include <distrib/record/error.hpp>
 
 #include "ps/story.hpp"
 #include "support/catch.hpp"
@@ -475,7 +476,7 @@ TEST_CASE("ObjectCuts: without something that opens URLs a URL is refused by a s
   CutWork work{.kind = ObjectKinds::open};
   work.owner = CutOwner{quarters(1), 0, {"s3://user:secret@bucket/run", 6}, {AnyUpdater{Sgd{}}}};
   cuts(work);
-  CHECK(work.failure.code == ps_errc::no_object_store);
+  CHECK(work.failure.code == distrib::record_errc::no_object_store);
   CHECK(work.failure.where == "s3://bucket/run");
   CHECK(work.failure.code.message().find("distrib::http") != std::string::npos);
 }

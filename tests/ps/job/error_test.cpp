@@ -43,7 +43,6 @@ TEST_CASE("ps_errc: texts and conditions", "[ps]") {
       {ps_errc::not_in_checkpoint, 33, failure::not_found, "map its names, or set allow_missing"},
       {ps_errc::shard_too_large, 34, failure::exhausted, "use more servers or shards, and cut large variables"},
       {ps_errc::shard_taken_over, 37, failure::mismatch, "another process of this task has taken over its cuts"},
-      {ps_errc::no_object_store, 38, failure::unsupported, "link distrib::http"},
       {ps_errc::other_ranks, 39, failure::mismatch, "start all with the same --ranks"},
       {ps_errc::shard_done, 41, failure::unavailable, "the last checkpoint has the result"},
   };

@@ -11,6 +11,7 @@
 #include <distrib/data/find_files.hpp>
 #include <distrib/data/order/error.hpp>
 #include <distrib/record/any_byte_source.hpp>
+#include <distrib/record/error.hpp>
 #include <distrib/stream_log/error.hpp>
 
 #include <fnmatch.h>
@@ -68,7 +69,7 @@ DISTRIB_DECL void FilePlace::check(Error& error) {
     if (!is_directory(directory_)) error = {data_errc::no_files, '"' + directory_ + "\" is no directory"};
     return;
   }
-  if (!open_store_) return void(error = {stream_errc::no_object_store, name()});
+  if (!open_store_) return void(error = {record_errc::no_object_store, name()});
   ObjectDirectory opened = open_store_(directory_, error);
   if (!error) store_ = std::move(opened);
 }

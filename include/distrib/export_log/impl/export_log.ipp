@@ -4,7 +4,7 @@
 #include <distrib/export_log/export_log.hpp>
 
 #include <distrib/core/paths.hpp>
-#include <distrib/export_log/error.hpp>
+#include <distrib/record/error.hpp>
 
 namespace distrib {
 inline namespace v0 {
@@ -15,7 +15,7 @@ template <class Work>
 void ExportLog::use(Error& error, Work work) {
   if (!detail::is_url(name_)) return work(directory_);
   error = {};
-  if (opened_ == nullptr && !open_) error = {export_errc::no_object_store, detail::shown_url(name_)};
+  if (opened_ == nullptr && !open_) error = {record_errc::no_object_store, detail::shown_url(name_)};
   if (opened_ == nullptr && !error) {
     ObjectDirectory directory = open_(name_, error);
     if (!error) opened_ = std::make_unique<Opened>(std::move(directory));

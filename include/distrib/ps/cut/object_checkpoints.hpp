@@ -47,7 +47,7 @@ class ObjectCheckpoints {
   CutObjectNames names_;
 };
 
-/// Opens the directory that a URL names. Fails with `ps_errc::no_object_store` if `open` is empty, or as `open` does.
+/// Opens the directory that a URL names. Fails with `record_errc::no_object_store` if `open` is empty, or as `open` does.
 [[nodiscard]] DISTRIB_DECL auto open_directory(const std::string& url, const OpenObjectStore& open, Error& error)
     -> ObjectDirectory;
 

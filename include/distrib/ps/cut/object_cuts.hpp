@@ -48,7 +48,7 @@ enum class CutShards : std::uint8_t {
 /// Threads: one at a time: the thread of files. Blocks.
 class ObjectCuts {
  public:
-  /// Opens the store; sends no request. Throws `ps_errc::no_object_store` if `access` cannot open URLs, or what it
+  /// Opens the store; sends no request. Throws `record_errc::no_object_store` if `access` cannot open URLs, or what it
   /// reports. With `CutShards::all` the object is that of shard 0 of 1, whatever `owner` says of a replica.
   DISTRIB_DECL ObjectCuts(const CutOwner& owner, const ObjectAccess& access, CutShards shards = CutShards::own);
   ObjectCuts(const ObjectCuts&) = delete;

@@ -48,8 +48,7 @@ enum class ps_errc {
   unlike_arithmetic, ///< Two workers of a synchronous job compute with different libraries, versions or settings, as their models describe them, so the bits would depend on which of them makes a contribution. Start all workers with the same build, on machines of one kind.
   not_replayable,    ///< A worker was lost, and its contributions cannot be made again, because their batches came from the program's own loop. Start all tasks again: they continue from the newest cut that all shards have.
   shard_taken_over,  ///< Another process of the same task has taken over the cuts of its shards in the object store, so this one may save nothing more. Nothing is lost. Start it again only if the other one is gone: it is named in the newest claim.
-  no_object_store,   ///< The directory is a URL, and this program cannot open URLs, or not this kind. Link the component distrib::http and say `with_object_stores(s3_stores())`, or `ServerOptions::open_store`; or use a path.
-  other_ranks,       ///< One task was started with `--ranks`, and another one without it, with another number, or with an older version that does not know it. Start all tasks of a job with the same `--ranks`, and with one version.
+  other_ranks = 39,  ///< One task was started with `--ranks`, and another one without it, with another number, or with an older version that does not know it. Start all tasks of a job with the same `--ranks`, and with one version.
   no_sums,           ///< A worker pushes the sum of several ranks, and the parameter server takes none: it is of an older version, or it continues a job that was begun in rank order. Start all tasks with one version, or push each rank alone: `ClusterMode::sum_ranks = false`.
   shard_done,        ///< A worker was started when a shard had ended with the job, and its task had not. There is nothing to do: the last checkpoint has the result, and a worker that finds it ends with code 0.
 };
@@ -137,8 +136,6 @@ inline constexpr ErrorText ps_texts[] = {
      "cut"},
     {static_cast<int>(ps_errc::shard_taken_over), failure::mismatch,
      "another process of this task has taken over its cuts: nothing is lost; end one of the two"},
-    {static_cast<int>(ps_errc::no_object_store), failure::unsupported,
-     "this program cannot keep cuts in an object store: link distrib::http and say with_object_stores(s3_stores())"},
     {static_cast<int>(ps_errc::other_ranks), failure::mismatch,
      "the tasks do not agree on --ranks: start all with the same --ranks, and with one version"},
     {static_cast<int>(ps_errc::no_sums), failure::unsupported,

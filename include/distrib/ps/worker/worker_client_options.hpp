@@ -39,8 +39,8 @@ struct WorkerClientOptions {
 /// How a worker ended.
 struct WorkerEnd {
   /// An exit code: 0 done; 1 stopped, or a server cannot be reached at the start or after everything was saved, or a
-  /// shard has ended with the job (`ps_errc::shard_done`), or contributions of a job that is not replayable are lost; 65 refused by a server; 70 a rank or a server is lost
-  /// permanently.
+  /// shard has ended with the job (`ps_errc::shard_done`), or contributions of a job that is not replayable are lost; 65
+  /// refused by a server; 70 a rank or a server is lost permanently.
   int code = 0;
   Error why;  ///< Why it failed; no error: done or stopped.
   std::vector<SharedBuffer> result;  ///< See `WorkerDone`.

@@ -6,6 +6,7 @@
 #include <distrib/core/file_descriptor.hpp>
 #include <distrib/core/files.hpp>
 #include <distrib/core/paths.hpp>
+#include <distrib/record/error.hpp>
 #include <distrib/record/second_write.hpp>
 #include <distrib/stream_log/error.hpp>
 #include <distrib/stream_log/stream_file.hpp>
@@ -72,7 +73,7 @@ DISTRIB_DECL void DirectoryHome::remove(const std::string& name) { ::unlink(plac
 DISTRIB_DECL auto StoreHome::is_open(Error& error) -> bool {
   error = {};
   if (opened_) return true;
-  if (!open_) return error = {stream_errc::no_object_store, shown_url(url_)}, false;
+  if (!open_) return error = {record_errc::no_object_store, shown_url(url_)}, false;
   ObjectDirectory directory = open_(url_, error);
   if (!error) opened_ = std::move(directory);
   return opened_.has_value();

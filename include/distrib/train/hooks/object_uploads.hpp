@@ -14,7 +14,7 @@ inline namespace v0 {
 /// directory.
 class ObjectUploads : public BackgroundWrites {
  public:
-  /// Opens the directory; sends no request. Throws `ps_errc::no_object_store` if `open` is empty, or what it reports.
+  /// Opens the directory; sends no request. Throws `record_errc::no_object_store` if `open` is empty, or what it reports.
   DISTRIB_DECL ObjectUploads(const std::string& url, const OpenObjectStore& open);
 
  private:

@@ -9,7 +9,6 @@
 #include <distrib/core/paths.hpp>
 #include <distrib/core/table_info.hpp>
 #include <distrib/core/variable_info.hpp>
-#include <distrib/export_log/error.hpp>
 #include <distrib/optimizer/any_updater.hpp>
 #include <distrib/optimizer/averaged_updater.hpp>
 #include <distrib/optimizer/updater_list.hpp>
@@ -19,6 +18,7 @@
 #include <distrib/ps/job/parse_job.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
 #include <distrib/record/any_object_store.hpp>
+#include <distrib/record/error.hpp>
 #include <distrib/train/error.hpp>
 
 #include <algorithm>
@@ -138,7 +138,7 @@ DISTRIB_DECL void TrainingPlan::check_exports(const Job& job) const {
     if (table.kept_as == FloatFormat::float16)
       throw_error(train_errc::cannot_export, "table " + table.name + ", which is kept as float16");
   if (!detail::is_url(exported.to)) return;
-  if (!options_.object_stores) throw_error(export_errc::no_object_store, detail::shown_url(exported.to));
+  if (!options_.object_stores) throw_error(record_errc::no_object_store, detail::shown_url(exported.to));
   Error error;
   static_cast<void>(options_.object_stores(exported.to, error));
   throw_if(error);

@@ -10,7 +10,7 @@
 #include <distrib/checkpoint/ranged_bytes.hpp>
 #include <distrib/core/paths.hpp>
 #include <distrib/ps/cut/cut_object.hpp>
-#include <distrib/ps/job/error.hpp>
+#include <distrib/record/error.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -96,7 +96,7 @@ DISTRIB_DECL auto ObjectCheckpoints::open_step(Step step, ErrorRef to) -> std::o
 DISTRIB_DECL auto open_directory(const std::string& url, const OpenObjectStore& open, Error& error) -> ObjectDirectory {
   error = {};
   if (open) return open(url, error);
-  error = {ps_errc::no_object_store, detail::shown_url(url)};
+  error = {record_errc::no_object_store, detail::shown_url(url)};
   return {};
 }
 
