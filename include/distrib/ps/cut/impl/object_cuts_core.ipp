@@ -442,13 +442,13 @@ DISTRIB_DECL auto ObjectCutsCore::check_chain(std::vector<CutKey> chain, std::ma
     Error error;
     std::optional<Lineage> lineage;
     if (object) lineage = check_(chain[i], *object, error);
+    is.kind = error || !object ? Kind::unusable : lineage ? Kind::good : Kind::other_parts;
+    if (is.kind == Kind::good) is.lineage = std::move(*lineage);
     if (error) {
       error.where = error.where.empty() ? name : name + ": " + error.where;
       if (error.code != failure::corrupt) throw_if(error);
       done_.refused.push_back(std::move(error));
     }
-    is.kind = lineage ? Kind::good : object && !error ? Kind::other_parts : Kind::unusable;
-    if (lineage) is.lineage = std::move(*lineage);
     under = is.kind;
   }
   co_return true;
