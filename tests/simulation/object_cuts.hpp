@@ -31,7 +31,7 @@
 /// contribution. With replicas each shard is saved by two kinds of processes, which have the same states, and help each
 /// other as the protocol says: a replica that is behind goes on from a cut that the other one has told.
 ///
-/// With links (`CutChain`) a state has rows, of which each step writes or evicts some, and training goes on while a cut
+/// With links (`CutChain`) a state has rows. Each step writes or evicts some of them, and training goes on while a cut
 /// is written. After each change of the store it is read as a process would read it that starts now.
 namespace simulation::objects {
 
@@ -917,7 +917,7 @@ inline void Process::go_back(const Node* to) {
   loaded();
   went_back(to->step, true);
 }
-// Training goes on while a cut is written, up to the next step of which a cut is due.
+// Training goes on while a cut is written, up to the next step that is due for a cut.
 inline void Process::train_beside() {
   while (run.dice.percent(50) && !run.is_due(state->step + 1)) {
     const Node* const before = state;
