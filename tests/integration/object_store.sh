@@ -201,9 +201,9 @@ same_bits moved
 
 # --- incremental cuts ---
 
-"$programs/click_convert" clicks --generate 3000 300 >convert.txt
+"$programs/click_convert" clicks --generate 2000 200 >convert.txt
 whole=("${train[@]}") bits=$expected
-train=("$programs/click_train" --data clicks --steps 300 --evaluate_every 300 --save_every 60 --batch 32 --replay_kib 400)
+train=("$programs/click_train" --data clicks --steps 120 --evaluate_every 120 --save_every 40 --batch 32 --replay_kib 800)
 "${train[@]}" --workers 2 --out clicks_disk >clicks_disk.log
 expected=$(field clicks_disk parameters_sha256)
 link='cuts/[0-9]*/0000[01]-of-00002[.].*[.][0-9]{10}-[0-9]{10}$'
