@@ -125,7 +125,7 @@ class BitsJob:
         self.click, self.name, self.out = click, name, click.work / name
         self.train = [str(word) for word in (
             click.build / "examples/click_train", "--data", click.work / "data", "--out", self.out, "--steps", STEPS_OF_BITS,
-            "--evaluate_every", STEPS_OF_BITS, "--batch", 32, "--min_count", 2, "--half_life", 40, "--save_every", 20, *options)]
+            "--evaluate_every", STEPS_OF_BITS, "--batch", 32, "--min_count", 2, "--save_every", 20, *options)]
         self.pids, self.kills = {}, 0
 
     def alone(self, shards):
@@ -136,7 +136,8 @@ class BitsJob:
         """Runs on `ps` parameter servers. `victims`: tasks that are killed after step 50, after step 80, and so on; `end`:
         the signal for all tasks after step 50. Returns the exit code."""
         command = [self.click.build / "tools/distrib", "launch", "--ps", str(ps), "--workers", "3",
-                   *(["--restart", "--max-restarts", "20"] if victims else []), "--", *self.train, "--shards", str(shards), *options]
+                   *(["--restart", "--max-restarts", "20"] if victims else []), "--", *self.train, "--shards", str(shards),
+                   *options]
         victims, lines = list(victims), []
         with subprocess.Popen(command, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True) as process:
@@ -179,7 +180,8 @@ class BitsJob:
         if not summary["complete"]:
             raise SystemExit(f"{self.name}: the job is not complete")
         target = self.out / "last.safetensors"
-        self.click.run([self.click.build / "tools/distrib", "checkpoint", "export", "--slots", self.out / "checkpoint", target])
+        self.click.run([self.click.build / "tools/distrib", "checkpoint", "export", "--force", "--slots",
+                        self.out / "checkpoint", target])
         data = target.read_bytes()
         size = struct.unpack_from("<Q", data)[0]
         header = json.loads(data[8:8 + size])
@@ -200,7 +202,7 @@ class BitsJob:
 
 def bits(click, _):
     plain = BitsJob(click, "bits_plain").alone(1)[2] // 2
-    limit = ["--max_rows", str(plain // 10)]
+    limit = ["--max_rows", str(plain // 10), "--half_life", "40"]
     expected = BitsJob(click, "bits", *limit).alone(1)
     print(f"bits: {plain} rows without a limit, {expected[2] // 2} with one of {plain // 10}", flush=True)
     wrong, jobs, kills = [], 0, 0
