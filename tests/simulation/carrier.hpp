@@ -5,6 +5,8 @@
 #include <distrib/net/instant.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/rank_block.hpp>
+#include <distrib/ps/job/rank_log.hpp>
+#include <distrib/ps/protocol/rank_log_core.hpp>
 #include <distrib/ps/server/rank_dealer.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/worker/served_ranks.hpp>
@@ -70,14 +72,21 @@ struct DealingOf<Rules> {
 /// - the whole job is ended and started again with other settings;
 /// - with dealt ranks: processes come, are lost for ever or come back, leave, and go on as zombies, each with all its
 ///   ranks; their questions and the answers are lost or late, and the dealer starts anew with its shard; some processes
-///   push the sums of their blocks of ranks, others push each rank alone, and some adopt ranks that others serve.
+///   push the sums of their blocks of ranks, others push each rank alone, and some adopt ranks that others serve;
+/// - with ranks that change: operators propose other ranks. What they know of the shards may be old, and they may die
+///   when only some shards have been asked. The files of the log of the ranks take long.
 ///
 /// In this class a "shard" is a replica of a shard, by its number.
 template <class Rules>
 class Carrier {
  public:
   explicit Carrier(std::uint64_t seed)
-      : dice_{seed}, of_changes_{seed ^ 0x5e77}, of_dealing_{seed ^ 0xdea1}, of_sums_{seed ^ 0x5005}, rules_{dice_} {
+      : dice_{seed},
+        of_changes_{seed ^ 0x5e77},
+        of_dealing_{seed ^ 0xdea1},
+        of_sums_{seed ^ 0x5005},
+        of_scaling_{seed ^ 0x5ca1e},
+        rules_{dice_} {
     const auto span = static_cast<std::uint64_t>(rules_.job.total_steps * rules_.job.ranks) * (4 * shard_count() + 2);
     for (auto kills = dice_.pick<unsigned>({0, 1, 1, 2, 3, 6, 10}); kills > 0; --kills)
       faults_.push_back({dice_.between(1, span), true});
@@ -105,12 +114,20 @@ class Carrier {
         joins_.push_back(of_dealing_.between(1, span));
       std::ranges::sort(joins_);
     }
+    if constexpr (scales) {
+      changes_.clear();
+      for (auto scaled = of_scaling_.pick<unsigned>({0, 1, 2, 4, 8}); scaled > 0; --scaled)
+        scalings_.push_back(of_scaling_.between(1, span));
+      std::ranges::sort(scalings_);
+      attacks_ = !scalings_.empty();
+      faultless_ = faultless_ && scalings_.empty();
+    }
   }
 
   /// Returns an empty text if the job came to its end and everything was right; otherwise what was wrong.
   auto run() -> std::string {
     shards_.resize(shard_count());
-    ranks_.resize(rules_.job.ranks);
+    ranks_.resize(rules_.job.rank_names());
     for (std::uint32_t shard = 0; shard < shard_count(); ++shard) {
       shards_[shard].disk = rules_.first_disk(of(shard));
       start_shard(shard);
@@ -118,7 +135,7 @@ class Carrier {
     if constexpr (deals) {
       for (auto first = of_dealing_.between(1, 5); first > 0; --first) start_process(newest_index_++);
     } else {
-      for (Rank rank = 0; rank < ranks_.size(); ++rank) start_worker(rank);
+      for (Rank rank = 0; rank < rules_.job.ranks; ++rank) start_worker(rank);
     }
     while (wrong_.empty() && !is_over()) {
       if (++now_ > most_events) return "stuck: events go on, but the job does not end";
@@ -143,6 +160,7 @@ class Carrier {
  private:
   static constexpr std::uint64_t most_events = 400'000;
   static constexpr bool deals = requires { typename Rules::Dealer; };
+  static constexpr bool scales = requires { Rules::scales; };
 
   struct Fault {
     std::uint64_t when;
@@ -166,6 +184,8 @@ class Carrier {
     std::vector<Peer> joining;  // the workers that wait to join
     bool saves_again = false;  // a cut found no disk space, and is tried again after a pause
     bool done = false;
+    std::optional<distrib::RankFile> rank_file;  // durable
+    std::optional<distrib::RankFile> rank_writing;
   };
   struct RankState {
     std::uint64_t worker = 0;  // 0: down until `back`
@@ -187,6 +207,12 @@ class Carrier {
     std::map<distrib::RankBlock, std::uint64_t> workers = {};
     std::optional<std::uint64_t> answered_at = {};  // when the answer to its question comes; empty: it asks nothing now
     std::optional<std::vector<Rank>> answer = {};  // empty: it is lost
+  };
+  /// An operator's request for other ranks, on its way to one shard.
+  struct Proposal {
+    std::uint64_t when;
+    std::uint32_t shard;
+    distrib::RankEntry entry;
   };
   struct Returning {
     std::uint32_t index;
@@ -213,6 +239,9 @@ class Carrier {
 
   // With dealt ranks: a rank that is done says that everything is saved; others that were served then end, too.
   [[nodiscard]] auto is_over() const -> bool {
+    if constexpr (scales)
+      return std::ranges::all_of(rules_.log().entry_of(rules_.job.total_steps)->ranks,
+                                 [this](Rank rank) { return ranks_[rank].done; });
     if (!deals) return std::ranges::all_of(ranks_, &RankState::done);
     return processes_.empty() && std::ranges::any_of(ranks_, &RankState::done);
   }
@@ -243,10 +272,11 @@ class Carrier {
         if (shards_[shard].back <= now_) start_shard(shard);
       }
     for (Rank rank = 0; !deals && rank < ranks_.size(); ++rank)
-      if (ranks_[rank].worker == 0 && !ranks_[rank].done) {
+      if (ranks_[rank].worker == 0 && !ranks_[rank].done && is_wanted(rank)) {
         waiting = true;
         if (ranks_[rank].back <= now_) start_worker(rank);
       }
+    if constexpr (scales) waiting = scale() || waiting;
     if constexpr (deals) {
       waiting = true;
       change_processes();
@@ -300,6 +330,83 @@ class Carrier {
       for (auto kills = of_changes_.between(1, 3); kills > 0; --kills)
         faults_.push_back({keeps_disks_until_ + of_changes_.between(1, 100), true});
       std::ranges::sort(faults_, {}, &Fault::when);
+    }
+  }
+
+  // --- ranks that change ---
+
+  // True if the rank makes a step that some shard lacks.
+  [[nodiscard]] auto is_wanted(Rank rank) const -> bool {
+    if constexpr (scales) {
+      Step least = rules_.job.total_steps - 1;
+      for (const ShardState& shard : shards_)
+        least = std::min(least, shard.core != nullptr ? shard.core->step() : shard.disk.rbegin()->first);
+      return rules_.log().is_rank_after(least, rank);
+    } else {
+      return true;
+    }
+  }
+
+  // Operators ask for other ranks, and shards get what was asked. Returns true if there is more to come.
+  auto scale() -> bool {
+    for (; !scalings_.empty() && scalings_.front() <= now_; scalings_.erase(scalings_.begin())) {
+      const unsigned how = static_cast<unsigned>(of_scaling_.below(10));
+      Step from = of_scaling_.between(2, std::max<Step>(2, rules_.job.total_steps));
+      if (how < 6) {  // all shards are asked for their horizon, and none is missing
+        from = of_scaling_.pick<Step>({0, 1, 1, 2});
+        Step most = 0;
+        for (const ShardState& shard : shards_) most = std::max(most, horizon_of(shard));
+        from += most;
+      } else if (how < 8) {
+        from = horizon_of(shards_[of_scaling_.below(shard_count())]) + 1;
+      }
+      const bool to_all = of_scaling_.percent(60);
+      const std::uint64_t always = of_scaling_.below(shard_count());
+      const distrib::RankEntry entry = drawn_entry(from);
+      for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
+        if (to_all || shard == always || of_scaling_.percent(50))
+          proposals_.push_back({now_ + of_scaling_.below(60), shard, entry});
+    }
+    for (std::size_t i = 0; i < proposals_.size(); ++i) {
+      if (proposals_[i].when > now_) continue;
+      const Proposal due = proposals_[i];
+      proposals_.erase(proposals_.begin() + static_cast<std::ptrdiff_t>(i--));
+      if (shards_[due.shard].core != nullptr)
+        on_shard(due.shard, [&](auto& core, auto&) { rules_.propose(core, due.entry); });
+    }
+    return !scalings_.empty() || !proposals_.empty();
+  }
+
+  [[nodiscard]] static auto horizon_of(const ShardState& shard) -> Step {
+    if constexpr (scales)
+      if (shard.core != nullptr) return shard.core->rank_log()->horizon();
+    return shard.rank_file ? shard.rank_file->horizon : 0;
+  }
+
+  auto drawn_entry(Step from) -> distrib::RankEntry {
+    distrib::RankEntry entry{from, ++newest_entry_, {}};
+    for (Rank rank = 0; rank < ranks_.size(); ++rank)
+      if (of_scaling_.percent(50)) entry.ranks.push_back(rank);
+    if (entry.ranks.empty()) entry.ranks.push_back(static_cast<Rank>(of_scaling_.below(ranks_.size())));
+    return entry;
+  }
+
+  // A shard starts with the file that it wrote last. Sometimes an operator asks just then, this shard alone.
+  void open_ranks(std::uint32_t shard) {
+    if constexpr (scales) {
+      ShardState& state = shards_[shard];
+      on_shard(shard, [&](auto& core, auto&) { rules_.open(core, state.rank_file, state.disk.rbegin()->first); });
+      if (attacks_ && of_scaling_.percent(50))
+        proposals_.push_back(
+            {now_ + of_scaling_.below(20), shard, drawn_entry(state.core->step() + of_scaling_.between(1, 7))});
+    }
+  }
+
+  // The file of a shard is durable.
+  void keep_ranks(std::uint32_t shard) {
+    if constexpr (scales) {
+      shards_[shard].rank_file = *std::exchange(shards_[shard].rank_writing, std::nullopt);
+      rules_.agreed(of(shard), *shards_[shard].rank_file);
     }
   }
 
@@ -439,6 +546,7 @@ class Carrier {
         std::erase_if(state.disk, [newest](const auto& cut) { return cut.first != 0 && cut.first != newest; });
     }
     state.core = rules_.shard(of(shard), state.disk);
+    open_ranks(shard);
     if constexpr (deals)
       if (shard == 0) make_dealer();
     if (rules_.job.replicas == 1) return;
@@ -456,6 +564,8 @@ class Carrier {
     if (dice_.percent(20)) on_shard(shard, [](auto& core, auto& out) { core.save(out); });
     if (state.saving && dice_.percent(50)) state.disk.insert_or_assign(state.saving->step, *state.saving);
     state.saving.reset();
+    if (state.rank_writing && of_scaling_.percent(50)) keep_ranks(shard);
+    state.rank_writing.reset();
     state.copying = false;
     state.loading.reset();
     state.saves_again = false;
@@ -564,8 +674,9 @@ class Carrier {
         if (asking->coming) choices_.push_back({Choice::take_state, 0, shard});
       }
     if (choices_.empty()) add_slow_choices();
-    const bool disks_work = std::ranges::any_of(
-        shards_, [](const ShardState& s) { return s.saving || s.loading || s.saves_again || s.copying || s.asking; });
+    const bool disks_work = std::ranges::any_of(shards_, [](const ShardState& s) {
+      return s.saving || s.loading || s.saves_again || s.copying || s.asking || s.rank_writing;
+    });
     if (choices_.empty() && !disks_work) return false;
     if (choices_.empty() || dice_.percent(4)) work_disks();
     else happen(choices_[dice_.below(choices_.size())]);
@@ -606,6 +717,11 @@ class Carrier {
         check_common_cut();
       }
       if (shards_[shard].loading && dice_.percent(50)) load(shard);
+      if constexpr (scales)
+        if (shards_[shard].rank_writing && dice_.percent(60)) {
+          keep_ranks(shard);
+          on_shard(shard, [](auto& core, auto& out) { core.ranks_written(out); });
+        }
     }
   }
 
@@ -755,6 +871,7 @@ class Carrier {
 
   auto contribution(distrib::RankBlock ranks, const distrib::Compute& work, auto made_as) {
     if constexpr (deals) return rules_.contribution_of(ranks, work.step, work.values, made_as);
+    else if constexpr (scales) return rules_.contribution_of(work, ranks.first);
     else return rules_.contribution(work.step, ranks.first, work.values);
   }
 
@@ -817,6 +934,11 @@ class Carrier {
       } else {
         reply(shard, std::move(action));
       }
+    }
+    if constexpr (scales) {
+      static_cast<void>(shards_[shard].core->rank_log()->take_answers());
+      if (!shards_[shard].rank_writing)
+        shards_[shard].rank_writing = shards_[shard].core->rank_log()->next_write(shards_[shard].core->step());
     }
   }
 
@@ -930,6 +1052,7 @@ class Carrier {
   Dice of_changes_;  // for changes of settings only, so that they change nothing else that is drawn
   Dice of_dealing_;  // for processes only
   Dice of_sums_;  // for sums of ranks only
+  Dice of_scaling_;  // for ranks that change only
   unsigned wrong_advice_ = of_sums_.pick<unsigned>({0, 1, 4, 12});  // how often a process is dealt what others serve
   Rules rules_;
   std::vector<Fault> faults_;
@@ -954,6 +1077,10 @@ class Carrier {
   std::optional<typename DealingOf<Rules>::Dealer> dealer_;  // empty: its shard is down, or ranks are not dealt
   std::vector<std::uint64_t> joins_;  // when further processes come
   std::vector<Returning> returning_;
+  std::vector<std::uint64_t> scalings_;  // when operators ask for other ranks
+  std::vector<Proposal> proposals_;
+  bool attacks_ = false;  // operators ask shards that have just started
+  std::uint64_t newest_entry_ = 0;
   std::uint64_t newest_process_ = 0;
   std::uint32_t newest_index_ = 0;
   std::uint64_t newest_worker_ = 0;

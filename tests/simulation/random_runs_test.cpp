@@ -2,6 +2,7 @@
 #include "simulation/asynchronous_rules.hpp"
 #include "simulation/backup_rules.hpp"
 #include "simulation/dealt_rules.hpp"
+#include "simulation/scaled_rules.hpp"
 #include "simulation/synchronous_rules.hpp"
 
 #include "support/catch.hpp"
@@ -15,6 +16,7 @@
 using simulation::Asynchronous;
 using simulation::BackupWorkers;
 using simulation::DealtRanks;
+using simulation::ScaledRanks;
 using simulation::Synchronous;
 
 namespace {
@@ -57,6 +59,10 @@ TEST_CASE("Random runs: ranks that are dealt to processes, which come and go, gi
   run_seeds<DealtRanks<>>(0, seeds);
 }
 
+TEST_CASE("Random runs: a job whose ranks change ends with the bits of its log, whatever happens", "[simulation]") {
+  run_seeds<ScaledRanks<>>(0, seeds);
+}
+
 // In pieces, so that progress is shown.
 TEST_CASE("Random runs: the requested seeds", "[.seeds][simulation]") {
   const std::uint64_t from = support::told_seeds().from;
@@ -68,8 +74,9 @@ TEST_CASE("Random runs: the requested seeds", "[.seeds][simulation]") {
     run_seeds<Asynchronous<>>(from + done, now);
     run_seeds<BackupWorkers<>>(from + done, now);
     run_seeds<DealtRanks<>>(from + done, now);
+    run_seeds<ScaledRanks<>>(from + done, now);
     done += now;
-    std::printf("seeds %llu to %llu: synchronous, asynchronous, with backup workers, with dealt ranks\n",
+    std::printf("seeds %llu to %llu: synchronous, asynchronous, backup workers, dealt ranks, ranks that change\n",
                 static_cast<unsigned long long>(from + done - now), static_cast<unsigned long long>(from + done - 1));
     std::fflush(stdout);
   }

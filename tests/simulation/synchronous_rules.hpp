@@ -46,6 +46,7 @@ class Synchronous {
   }
   /// Rules for a given job, which starts at step 0.
   Synchronous(Dice& dice, distrib::Job of) : first{0}, job{std::move(of)} { draw_budget(dice); }
+  virtual ~Synchronous() = default;
   Synchronous(const Synchronous&) = delete;
   auto operator=(const Synchronous&) -> Synchronous& = delete;
 
@@ -194,6 +195,19 @@ class Synchronous {
     return job;
   }
 
+ protected:
+  /// A rank that contributes to a step, and the rank by whose name the model makes its contribution.
+  struct Maker {
+    Rank rank;
+    Rank as;
+  };
+  /// Returns who contributes to a step, by ascending ranks.
+  [[nodiscard]] virtual auto makers(Step) const -> std::vector<Maker> {
+    std::vector<Maker> all;
+    for (Rank rank = 0; rank < job.ranks; ++rank) all.push_back({rank, rank});
+    return all;
+  }
+
  private:
   void draw_budget(Dice& dice) {
     std::size_t step_bytes = 0;
@@ -258,7 +272,7 @@ class Synchronous {
   [[nodiscard]] auto pulled(const History& history, std::uint32_t shard, Rank rank) const
       -> const distrib::SharedBuffer& {
     State& of = state(history);
-    distrib::SharedBuffer& known = of.pulled[shard * job.ranks + rank];
+    distrib::SharedBuffer& known = of.pulled[shard * job.rank_names() + rank];
     if (known == nullptr) {
       const distrib::PullRows& rows = model_.requests(history.size() + 1, rank)[shard];
       known =
@@ -270,7 +284,7 @@ class Synchronous {
   [[nodiscard]] auto state(const History& history) const -> State& {
     if (const auto known = states_.find(history); known != states_.end()) return known->second;
     State made = history.empty() ? initial_state() : next_state(history);
-    made.pulled.resize(layouts().size() * job.ranks);
+    made.pulled.resize(layouts().size() * job.rank_names());
     return states_.emplace(history, std::move(made)).first->second;
   }
 
@@ -291,10 +305,10 @@ class Synchronous {
     const distrib::JobUpdaters& updaters = updaters_[settings];
     std::vector<HashedModel::Gradients> of_ranks;
     std::vector<std::vector<KeyGradients>> of_tables;
-    for (Rank rank = 0; rank < job.ranks; ++rank) {
+    for (const auto [rank, as] : makers(step)) {
       std::vector<distrib::SharedBuffer> values;
       for (std::uint32_t shard = 0; shard < layouts().size(); ++shard) values.push_back(pulled(past, shard, rank));
-      of_ranks.push_back(model_.gradients(step, rank, values));
+      of_ranks.push_back(model_.gradients(step, as, values));
       of_tables.push_back(of_ranks.back().tables);
     }
     const State& before = state(past);

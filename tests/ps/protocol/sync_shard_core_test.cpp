@@ -10,7 +10,11 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 using distrib::Contribution;
 using distrib::Cut;
@@ -1367,5 +1371,138 @@ TEST_CASE("SyncShardCore: names are compared for as many steps back as the windo
       {"4", shard.push(0, 4, 1, 0, 7), {"pushed 10 step=4 k=4 cuts=0"}},
       {"2 is remembered", shard.push(0, 2, 1, 0, 8), {differs(2), "pushed 10 step=2 k=4 cuts=0"}},
       {"1 is not", shard.push(0, 1, 1, 0, 8), {"pushed 10 step=1 k=4 cuts=0"}},
+  });
+}
+
+namespace {
+
+using distrib::RankEntry;
+using distrib::SharedRankEntry;
+
+/// A job that begins with ranks 0 and 1, and may have ranks 0 to 7.
+auto scaled_job(Step total, Step interval, bool in_tree = false) -> Job {
+  Job job = story::job(1, 2, total, interval);
+  job.most_ranks = 8;
+  if (in_tree) job.reduction = distrib::ReductionOrder::tree;
+  return job;
+}
+
+/// A shard whose horizon is kept two steps ahead; its file is durable when `written` is called.
+struct ScaledShard : SyncShard {
+  explicit ScaledShard(const Job& job) : SyncShard{SyncShardCore{job, 0, sgd()}} {
+    core.rank_log()->open(std::nullopt, 2);
+  }
+
+  /// Makes the next file durable. False: there is none to write.
+  auto write(ShardActions& out) -> bool {
+    if (!core.rank_log()->next_write(core.step())) return false;
+    core.ranks_written(out);
+    return true;
+  }
+  auto written() {
+    return [this](ShardActions& out) { CHECK(write(out)); };
+  }
+  auto propose(RankEntry entry) {
+    return [=, this](ShardActions& out) {
+      core.rank_log()->propose(0, entry);
+      CHECK(write(out));
+    };
+  }
+  auto push_of(SharedRankEntry entry, Rank rank, Step step, float number) {
+    return [=, this](ShardActions& out) {
+      core.push(10 + rank, Contribution{step, rank, block(number), 0, 0, 0, 0, entry}, out);
+    };
+  }
+  auto entry_of(Step step) { return core.rank_log()->log()->entry_of(step); }
+};
+
+}  // namespace
+
+TEST_CASE("SyncShardCore: values are told when no entry can change the next step any more (E1)", "[ps]") {
+  ScaledShard shard{scaled_job(9, 0)};
+  const SharedRankEntry first = shard.entry_of(1);
+  tell(ShardStory{
+      {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"nothing is durable", shard.pull(10, 0), {}},
+      {"up to step 3", shard.written(), {"values 10 step=0 w=0 k=0 cuts=0"}},
+      {"", shard.push_of(first, 0, 1, 2), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"", shard.push_of(first, 1, 1, 2), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"", shard.push_of(first, 0, 2, 2), {"pushed 10 step=2 k=1 cuts=0"}},
+      {"", shard.push_of(first, 1, 2, 2), {"pushed 11 step=2 k=2 cuts=0"}},
+      {"", shard.pull(10, 2), {"values 10 step=2 w=-4 k=2 cuts=0"}},
+      {"", shard.push_of(first, 0, 3, 2), {"pushed 10 step=3 k=2 cuts=0"}},
+      {"", shard.push_of(first, 1, 3, 2), {"pushed 11 step=3 k=3 cuts=0"}},
+      {"step 4 may still change", shard.pull(10, 3), {}},
+      {"the step before", shard.pull(10, 2), {"values 10 step=2 w=-4 k=3 cuts=0"}},
+      {"up to step 6", shard.written(), {"values 10 step=3 w=-6 k=3 cuts=0"}},
+  });
+  CHECK(shard.core.progress().ranks == shard.core.rank_log()->log());
+}
+
+TEST_CASE("SyncShardCore: a step is complete with the ranks that its contributions state (E4)", "[ps]") {
+  const auto in_tree = GENERATE(false, true);
+  ScaledShard shard{scaled_job(9, 0, in_tree)};
+  const SharedRankEntry first = shard.entry_of(1);
+  ShardActions ignored;
+  CHECK(shard.write(ignored));  // up to step 3
+  // This shard has not heard of it; another one has taken it.
+  const auto more = std::make_shared<const RankEntry>(RankEntry{2, 5, {0, 3, 6, 7}});
+  tell(ShardStory{
+      {"", shard.push_of(first, 0, 1, 2), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"", shard.push_of(first, 1, 1, 4), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"", shard.push_of(more, 7, 2, 8), {"pushed 17 step=2 k=1 cuts=0"}},
+      {"", shard.push_of(more, 0, 2, 8), {"pushed 10 step=2 k=1 cuts=0"}},
+      {"again", shard.push_of(more, 0, 2, 8), {"pushed 10 step=2 k=1 cuts=0"}},
+      {"", shard.push_of(more, 6, 2, 8), {"pushed 16 step=2 k=1 cuts=0"}},
+      {"", shard.push_of(more, 3, 2, 0), {"pushed 13 step=2 k=2 cuts=0"}},
+      {"-(2 + 4) / 2 - (8 + 8 + 8) / 4", shard.pull(10, 2), {"values 10 step=2 w=-9 k=2 cuts=0"}},
+  });
+  CHECK(shard.entry_of(2) == more);  // and from now on it tells it
+}
+
+TEST_CASE("SyncShardCore: it refuses contributions that state no ranks, other ranks, or ranks without their own",
+          "[ps]") {
+  ScaledShard shard{scaled_job(9, 0)};
+  ShardActions ignored;
+  CHECK(shard.write(ignored));
+  const SharedRankEntry first = shard.entry_of(1);
+  const auto entry = [](Step from, std::vector<Rank> ranks) {
+    return std::make_shared<const RankEntry>(RankEntry{from, 5, std::move(ranks)});
+  };
+  const std::string unknown = ": the job has no such rank: start as many workers as the job has";
+  const std::string differ =
+      ": contributions to one step state different ranks: a shard has lost its log of the ranks, or got an old one "
+      "back";
+  tell(ShardStory{
+      {"none", shard.push_of(nullptr, 0, 1, 2), {"refused 10 step=1 rank=0" + unknown}},
+      {"not its own", shard.push_of(entry(1, {0, 2}), 1, 1, 2), {"refused 11 step=1 rank=1" + unknown}},
+      {"from a later step", shard.push_of(entry(2, {0, 2}), 0, 1, 2), {"refused 10 step=1 rank=0" + unknown}},
+      {"beyond the job", shard.push_of(entry(1, {0, 8}), 0, 1, 2), {"refused 10 step=1 rank=0" + unknown}},
+      {"", shard.push_of(first, 0, 1, 2), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"others", shard.push_of(entry(1, {1}), 1, 1, 2), {"refused 11 step=1 rank=1" + differ}},
+      {"", shard.push_of(first, 1, 1, 2), {"pushed 11 step=1 k=1 cuts=0"}},
+  });
+  CHECK_FALSE(shard.core.takes_sums());
+}
+
+TEST_CASE("SyncShardCore: it is done when the ranks of the last step have said goodbye", "[ps]") {
+  ScaledShard shard{scaled_job(3, 0)};
+  ShardActions ignored;
+  shard.core.rank_log()->propose(0, {2, 1, {4}});  // before the first file
+  CHECK(shard.write(ignored));
+  CHECK(shard.core.rank_log()->take_answers().size() == 1);
+  const SharedRankEntry first = shard.entry_of(1);
+  const SharedRankEntry last = shard.entry_of(2);
+  CHECK(last->ranks == std::vector<Rank>{4});
+  tell(ShardStory{
+      {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"", shard.join(14), {"joined 14 k=0 cuts=0"}},
+      {"", shard.push_of(first, 0, 1, 2), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"", shard.push_of(first, 1, 1, 2), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"", shard.push_of(last, 4, 2, 1), {"pushed 14 step=2 k=2 cuts=0"}},
+      {"", shard.push_of(last, 4, 3, 1), {"save 3 w=-4", "pushed 14 step=3 k=3 cuts=0"}},
+      {"", shard.saved(3), {"notice 10 k=3 cuts=0,3", "notice 14 k=3 cuts=0,3"}},
+      {"a rank that has left", shard.goodbye(10), {}},
+      {"", shard.goodbye(14), {"done"}},
   });
 }

@@ -4,6 +4,13 @@
 #include "ps/core_events.hpp"
 #include "support/catch.hpp"
 
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
 using distrib::Step;
 using distrib::SyncWorkerCore;
 using story::block;
@@ -1265,4 +1272,154 @@ TEST_CASE(
   CHECK(begin_with(2) == std::vector<std::string>{"pull 0 step=2", "pull 1 step=2"});
   CHECK(begin_with(3) == std::vector<std::string>{"pull 0 step=2", "pull 1 step=2"});
   CHECK(begin_with(4) == std::vector<std::string>{"pull 1 step=2", "pull 2 step=2"});
+}
+
+namespace {
+
+using distrib::Rank;
+using distrib::RankEntry;
+using distrib::RankLog;
+using distrib::SharedRankLog;
+
+/// A log that begins with ranks 0 and 1, and has these entries.
+auto log_with(std::vector<RankEntry> entries) -> SharedRankLog {
+  RankLog log{2};
+  for (RankEntry& entry : entries) log.add(std::make_shared<const RankEntry>(std::move(entry)));
+  return std::make_shared<const RankLog>(std::move(log));
+}
+
+/// A rank of a job whose ranks change, with two shards, each with a log of its own.
+struct ScaledWorker {
+  SyncWorkerCore core;
+  SharedRankLog logs[2] = {log_with({}), log_with({})};
+  std::uint64_t ticket = 0;
+
+  explicit ScaledWorker(Rank rank, Step total = 20, distrib::WorkerOptions options = {})
+      : core{job(total), rank, std::move(options)} {
+    WorkerActions ignored;
+    core.start(ignored);
+    joined(0, 0, ignored);
+    joined(1, 0, ignored);
+  }
+
+  static auto job(Step total) -> distrib::Job {
+    distrib::Job job = story::job(2, 2, total, 4);
+    job.most_ranks = 8;
+    return job;
+  }
+  void joined(std::uint32_t shard, Step k, WorkerActions& out, Cuts cuts = {0}) {
+    core.joined(shard, {k, std::move(cuts), false, false, false, 0, {}, logs[shard]}, out);
+  }
+  /// Both shards tell the values of a step; returns the actions.
+  auto values(Step step, Cuts cuts = {0}) -> WorkerActions {
+    WorkerActions out;
+    for (const std::uint32_t shard : {0U, 1U})
+      core.values(shard, step, block(1), {step, cuts, false, false, false, 0, {}, logs[shard]}, out);
+    return out;
+  }
+  /// The same; it must compute a contribution then, which is returned. The contribution is made at once.
+  auto computes(Step step, Cuts cuts = {0}) -> distrib::Compute {
+    const WorkerActions out = values(step, std::move(cuts));
+    REQUIRE(out.size() == 1);
+    const auto work = std::get<distrib::Compute>(out[0]);
+    WorkerActions sent;
+    core.computed(work.ticket, {block(1), block(2)}, sent);
+    for (const support::WorkerAction& action : sent)
+      if (const auto* const push = std::get_if<distrib::SendPush>(&action);
+          push && push->contribution.step == work.step)
+        CHECK(push->contribution.entry == work.entry);
+    return work;
+  }
+};
+
+auto told_texts(const WorkerActions& actions) -> std::vector<std::string> {
+  std::vector<std::string> all;
+  for (const support::WorkerAction& action : actions) all.push_back(story::text(action));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("SyncWorkerCore: the ranks of a step are those of the union of what all shards tell (E4, E5)", "[ps]") {
+  ScaledWorker w{1};
+  const auto first = w.computes(0);
+  CHECK(first.entry->ranks == std::vector<Rank>{0, 1});
+  CHECK(first.number == 1);
+  w.logs[1] = log_with({{3, 1, {0, 1, 4}}});
+  CHECK(w.computes(1).number == 3);  // step 2
+  const auto third = w.computes(2);
+  CHECK(third.entry->ranks == std::vector<Rank>{0, 1, 4});
+  CHECK(third.number == 5);
+  w.logs[0] = log_with({{4, 2, {1}}});
+  CHECK(w.computes(3).number == 7);
+  const auto fifth = w.computes(4);
+  CHECK(fifth.entry->ranks == std::vector<Rank>{1});
+  CHECK(fifth.number == 8);
+}
+
+TEST_CASE("SyncWorkerCore: a contribution that is sent again states the ranks of its own step (E4)", "[ps]") {
+  ScaledWorker w{1};
+  static_cast<void>(w.computes(0));
+  w.logs[0] = log_with({{2, 1, {1, 5}}, {3, 2, {1}}});
+  static_cast<void>(w.computes(1));
+  static_cast<void>(w.computes(2));
+  WorkerActions out;
+  w.joined(1, 0, out);
+  std::vector<std::vector<Rank>> stated;
+  for (const support::WorkerAction& action : out)
+    if (const auto* const push = std::get_if<distrib::SendPush>(&action))
+      stated.push_back(push->contribution.entry->ranks);
+  CHECK(stated == std::vector<std::vector<Rank>>{{0, 1}, {1, 5}, {1}});
+}
+
+TEST_CASE("SyncWorkerCore: a rank that makes no step follows the values, and sends nobody back", "[ps]") {
+  ScaledWorker w{4};
+  w.logs[0] = log_with({{3, 1, {0, 4}}});
+  CHECK(told_texts(w.values(0)) == std::vector<std::string>{"pull 0 step=1", "pull 1 step=1"});
+  CHECK(w.core.step() == 1);
+  WorkerActions out;
+  w.core.gone(0, 1, {4, {0}, false, false, false, 0, {}, w.logs[0]}, out);
+  CHECK(told_texts(out) == std::vector<std::string>{"join 0", "join 1"});
+  out.clear();
+  w.joined(0, 4, out);
+  w.joined(1, 1, out);
+  CHECK(told_texts(out) == std::vector<std::string>{"pull 0 step=1", "pull 1 step=1"});
+  out.clear();
+  w.core.gone(0, 1, {4, {0}, false, false, false, 0, {}, w.logs[0]}, out);
+  CHECK(told_texts(out) == std::vector<std::string>{"join 0", "join 1"});  // again, and no Restore
+  out.clear();
+  w.joined(0, 2, out);
+  w.joined(1, 2, out);
+  CHECK(w.computes(2).number == 5);
+}
+
+TEST_CASE("SyncWorkerCore: a shard gets only contributions of steps that the rank makes", "[ps]") {
+  ScaledWorker w{1};
+  w.logs[0] = w.logs[1] = log_with({{2, 1, {0}}, {3, 2, {1}}});
+  static_cast<void>(w.computes(0));
+  static_cast<void>(w.values(1));  // step 2 is made by others
+  static_cast<void>(w.computes(2));
+  WorkerActions out;
+  w.joined(0, 0, out);
+  CHECK(told_texts(out) ==
+        std::vector<std::string>{"push 0 step=1 rank=1 common=0", "push 0 step=3 rank=1 common=0", "pull 0 step=3"});
+}
+
+TEST_CASE("SyncWorkerCore: a rank that makes no later step leaves when its contributions are in the common cut",
+          "[ps]") {
+  ScaledWorker w{1};
+  static_cast<void>(w.computes(0));
+  w.logs[0] = log_with({{3, 1, {0}}});
+  static_cast<void>(w.computes(1));
+  CHECK(told_texts(w.values(2)) == std::vector<std::string>{"pull 0 step=3", "pull 1 step=3"});
+  WorkerActions out;
+  w.core.notice(0, {4, {0, 4}, false, false, false, 0, {}, w.logs[0]}, out);
+  CHECK(out.empty());
+  w.core.notice(1, {4, {0, 4}, false, false, false, 0, {}, w.logs[1]}, out);
+  CHECK(told_texts(out) == std::vector<std::string>{"leave 0", "leave 1", "left"});
+  CHECK(std::get<distrib::WorkerDone>(out.back()).retired);
+  ScaledWorker chief{0, 20, {.wants_result = true}};
+  chief.logs[0] = log_with({{2, 1, {1}}});
+  static_cast<void>(chief.computes(0));
+  CHECK(chief.values(1, {0, 1}).size() == 2);  // it wants the result
 }

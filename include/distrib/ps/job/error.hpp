@@ -51,6 +51,7 @@ enum class ps_errc {
   other_ranks = 39,  ///< One task was started with `--ranks`, and another one without it, with another number, or with an older version that does not know it. Start all tasks of a job with the same `--ranks`, and with one version.
   no_sums,           ///< A worker pushes the sum of several ranks, and the parameter server takes none: it is of an older version, or it continues a job that was begun in rank order. Start all tasks with one version, or push each rank alone: `ClusterMode::sum_ranks = false`.
   shard_done,        ///< A worker was started when a shard had ended with the job, and its task had not. There is nothing to do: the last checkpoint has the result, and a worker that finds it ends with code 0.
+  ranks_differ,      ///< Contributions to one step state different ranks, although the log of the ranks says which make it: a shard has lost its file of it, or got an old one back. Give each shard its own newest file, or start again from a checkpoint with another directory.
 };
 // clang-format on
 
@@ -143,6 +144,8 @@ inline constexpr ErrorText ps_texts[] = {
      "false"},
     {static_cast<int>(ps_errc::shard_done), failure::unavailable,
      "the job is done, and this shard serves no worker any more: the last checkpoint has the result"},
+    {static_cast<int>(ps_errc::ranks_differ), failure::corrupt,
+     "contributions to one step state different ranks: a shard has lost its log of the ranks, or got an old one back"},
 };
 
 /// Returns the category "distrib.ps".

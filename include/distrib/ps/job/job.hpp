@@ -89,6 +89,10 @@ struct Job {
   bool replayable = true;
   /// Number of workers that contribute.
   std::uint32_t ranks = 1;
+  /// Above 0: the ranks may change while the job runs (`RankLog`), and all are below this number; the job begins with
+  /// the first `ranks` of them. Only if all ranks count in each step, with one replica of each shard, without tables,
+  /// and if the job is replayable. 0: each step has the same ranks.
+  std::uint32_t most_ranks = 0;
   /// Steps of the whole job. Asynchronous: contributions of all ranks together, or `open_end`.
   std::uint64_t total_steps = 0;
   /// A cut is due at each multiple of this many steps, and after the last step. 0: only after the last step.
@@ -123,6 +127,9 @@ struct Job {
 
   /// Returns the number of the updater of a variable or table: 0 is `updater`, i + 1 is `updaters_of[i]`.
   [[nodiscard]] DISTRIB_DECL auto updater_of(std::string_view variable) const noexcept -> std::size_t;
+
+  /// Returns how many ranks may have contributions: 0 to this number - 1.
+  [[nodiscard]] auto rank_names() const noexcept -> std::uint32_t { return std::max(ranks, most_ranks); }
 
   /// Returns how many batches one contribution is made of.
   [[nodiscard]] auto batches_per_contribution() const noexcept -> std::uint64_t {

@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/ps/job/rank_block.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/step.hpp>
 
 #include <cstdint>
@@ -52,6 +53,9 @@ struct Progress {
   /// With Joined: all durable cuts, also those of other histories, in ascending order of steps. Empty: the shard
   /// reports no history, or all its cuts have the shard's own lineage, which has one entry.
   std::vector<NamedCut> all_cuts = {};
+  /// Which ranks make which steps, as far as the shard knows. With values of step t it has all entries up to step t + 1
+  /// that this shard will ever have. Null: the job's ranks never change.
+  SharedRankLog ranks = nullptr;
 
   /// True if there is a cut of this step or of a later one.
   [[nodiscard]] auto has_cut_from(Step step) const noexcept -> bool { return !cuts.empty() && cuts.back() >= step; }
@@ -74,6 +78,9 @@ struct Contribution {
   Step common_cut = 0;  ///< The newest cut that, as the worker knows, every shard has.
   std::uint64_t history = 0;  ///< Lineage of the values that it was computed from, see `Progress::history`.
   std::uint32_t level = 0;  ///< See `RankBlock`. 0: a single rank.
+  /// The ranks that make its step: the step is complete with the contributions of these. Null: the job's ranks never
+  /// change, or it is contribution 0.
+  SharedRankEntry entry = nullptr;
 
   [[nodiscard]] auto ranks() const noexcept -> RankBlock { return {rank, level}; }
 };

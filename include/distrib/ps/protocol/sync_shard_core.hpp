@@ -8,9 +8,11 @@
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/job/rank_block.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/detail/awaited_values.hpp>
 #include <distrib/ps/protocol/detail/step_contributions.hpp>
+#include <distrib/ps/protocol/rank_log_core.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/shard_action.hpp>
@@ -41,6 +43,10 @@ inline namespace v0 {
 /// With backup workers (`Consistency::replicas_to_aggregate`) the first contributions to a step that arrive complete
 /// it, also if they arrive before the step is next; later ones are dropped and counted as stale. Then it is no mistake
 /// if a name arrives again with other bytes: after a shard came back, other contributions may count than before.
+///
+/// In a job whose ranks change (`Job::most_ranks`) a contribution states which ranks make its step, and the step is
+/// complete when these have contributed. Values are told only when the log of the ranks allows it. The host has work
+/// for `rank_log`.
 ///
 /// A job that was started again with other settings has cuts of more than one history (`Lineage`). A shard continues in
 /// the history of the cut that it starts from or is sent to, and does not count contributions that were made from
@@ -75,7 +81,7 @@ class SyncShardCore {
   [[nodiscard]] auto store() const noexcept -> const ShardStore& { return store_; }
   /// Returns the progress of the shard, without `all_cuts`.
   [[nodiscard]] auto progress() const -> Progress {
-    return {k_, cuts_, no_room_, awaited_.missing(), false, history_, {}};
+    return {k_, cuts_, no_room_, awaited_.missing(), false, history_, {}, rank_log_ ? rank_log_->log() : nullptr};
   }
   /// Returns the progress for a worker that joins. Unlike `progress` it has `all_cuts`, which names also the cuts of
   /// other histories. See `Progress::all_cuts` for when that is empty.
@@ -87,13 +93,22 @@ class SyncShardCore {
   /// the start of this object.
   [[nodiscard]] auto stale() const noexcept -> std::uint64_t { return stale_; }
 
-  /// True if it takes the sums of blocks of ranks: it adds in a tree.
-  [[nodiscard]] auto takes_sums() const noexcept -> bool { return in_tree_; }
+  /// True if it takes the sums of blocks of ranks: it adds in a tree, and the ranks of the job never change.
+  [[nodiscard]] auto takes_sums() const noexcept -> bool { return in_tree_ && !rank_log_; }
+
+  /// Returns what the shard decides about the ranks of steps; null: the job's ranks never change. Its host opens it
+  /// before the first other event.
+  [[nodiscard]] auto rank_log() noexcept -> RankLogCore* { return rank_log_ ? &*rank_log_ : nullptr; }
+  /// The file that `rank_log()->next_write` returned is durable: tells what may be told now.
+  void ranks_written(auto& out) {
+    rank_log_->written();
+    answer_parked(out);
+  }
 
   /// A worker of these ranks joins on this connection. Answered with `JoinedReply`.
   ///
   /// Errors: `RefusedReply` with `ps_errc::unknown_rank`, also if the job has no such block; or `no_sums`, if it is more
-  /// than a rank and the shard does not add in a tree.
+  /// than a rank and the shard does not add in a tree, or the job's ranks change.
   void join(Peer peer, RankBlock ranks, auto& out) {
     if (const std::error_code bad = unlike(ranks)) return out(RefusedReply{peer, bad, 0, ranks.first});
     const auto [known, is_new] = peers_.insert({peer, ranks});
@@ -120,6 +135,8 @@ class SyncShardCore {
   ///
   /// Errors: `RefusedReply`, and no `PushedReply`, with
   /// - `ps_errc::unknown_rank` or `no_sums` as for `join`, or an error of `ShardStore::read`: nothing has changed;
+  /// - `unknown_rank` also if the contribution does not state ranks of the job, or ranks without its own;
+  /// - `ranks_differ` if an earlier contribution to the step has stated other ranks: nothing has changed;
   /// - `old_version`: the worker reports no history, and settings have changed; nothing has changed;
   /// - `wrong_size` or `bad_initial_values` of contribution 0: the shard still waits for its values;
   /// - `budget_exceeded`: no memory for the rows of the next step. The contribution is stored, and the step stays
@@ -136,6 +153,8 @@ class SyncShardCore {
       if (contribution.history == 0) return out(RefusedReply{peer, ps_errc::old_version, step, rank});
       return out(PushedReply{peer, step, progress()});  // from a worker that does not know the new history yet
     }
+    if (rank_log_)
+      if (const std::error_code bad = hear(contribution)) return out(RefusedReply{peer, bad, step, rank});
     auto [given, bad] =
         ranks.level == 0 ? store_.read(std::move(contribution.block)) : store_.read_sum(std::move(contribution.block));
     if (bad) return out(RefusedReply{peer, bad.code, step, rank, std::move(bad.where)});
@@ -160,7 +179,7 @@ class SyncShardCore {
   void pull(Peer peer, Step step, auto& out, PullRows rows = {}) {
     if (const std::error_code bad = store_.check(rows))
       return out(RefusedReply{peer, bad, step, peers_.contains(peer) ? peers_.at(peer).first : 0});
-    if (step > k_ || waits()) return parked_.push_back({peer, step, std::move(rows)});
+    if (step > k_ || waits() || !may_tell(step)) return parked_.push_back({peer, step, std::move(rows)});
     if (step == k_) return out(ValuesReply{peer, step, store_.values(rows), progress(), step});
     if (previous_ != nullptr && step + 1 == k_)
       return out(ValuesReply{peer, step, store_.previous_values(previous_, rows), progress(), step});
@@ -362,6 +381,13 @@ class SyncShardCore {
     std::erase(cuts_, step);
   }
 
+  // E1: true if the ranks of the step after this one cannot change any more.
+  [[nodiscard]] auto may_tell(Step step) const noexcept -> bool { return !rank_log_ || rank_log_->may_tell(step); }
+  // E4: a contribution states the ranks of its step. Returns why it is refused.
+  DISTRIB_DECL auto hear(const Contribution& given) -> std::error_code;
+  // True if each rank of the last step has said goodbye.
+  [[nodiscard]] DISTRIB_DECL auto all_said_goodbye() const -> bool;
+
   // True if the shard has no values yet.
   [[nodiscard]] auto waits() const noexcept -> bool { return loading_ || awaited_.missing(); }
 
@@ -379,11 +405,13 @@ class SyncShardCore {
   // Stores a contribution, or adds it to the sums of its step. Returns false if the rank has one already, or the step
   // is complete.
   auto take_in(detail::StepContributions& of_step, RankBlock ranks, ReadContribution given) -> bool {
-    if (!in_tree_) return of_step.store(ranks.first, std::move(given), contributions_per_step_);
+    const Rank needed = needed_for(of_step);
+    if (!in_tree_) return of_step.store(ranks.first, std::move(given), needed);
+    if (of_step.entry() != nullptr) ranks.first = of_step.entry()->place_of(ranks.first);
     const auto sum = [this](const ReadContribution& left, const ReadContribution& right) {
       return store_.sum(left, right);
     };
-    return of_step.add(ranks, std::move(given), ranks_, sum);
+    return of_step.add(ranks, std::move(given), needed, sum);
   }
 
   DISTRIB_DECL auto remember(Step step, RankBlock ranks, std::uint32_t checksum) -> bool;
@@ -391,7 +419,7 @@ class SyncShardCore {
   // Returns why it takes no contribution of these ranks.
   [[nodiscard]] auto unlike(RankBlock ranks) const -> std::error_code {
     if (!is_block(ranks, ranks_)) return ps_errc::unknown_rank;
-    return ranks.level != 0 && !in_tree_ ? std::error_code{ps_errc::no_sums} : std::error_code{};
+    return ranks.level != 0 && !takes_sums() ? std::error_code{ps_errc::no_sums} : std::error_code{};
   }
 
   // A process of these ranks comes (1) or goes (-1). Returns true if other processes of one of them are here.
@@ -399,9 +427,14 @@ class SyncShardCore {
   // True if the newest contribution of each of these ranks came from another process that is connected.
   [[nodiscard]] DISTRIB_DECL auto others_made_newest(Peer peer, RankBlock ranks) const -> bool;
 
+  // Returns how many contributions complete a step.
+  [[nodiscard]] auto needed_for(const detail::StepContributions& of_step) const -> Rank {
+    return of_step.entry() == nullptr ? contributions_per_step_ : static_cast<Rank>(of_step.entry()->ranks.size());
+  }
+
   // Rule 1: true if all contributions of a step are there.
   [[nodiscard]] auto is_complete(const detail::StepContributions& of_step) const -> bool {
-    return in_tree_ ? of_step.is_summed() : of_step.size() == contributions_per_step_;
+    return in_tree_ ? of_step.is_summed() : of_step.size() == needed_for(of_step);
   }
 
   // Rule 5: drops the cuts that are not newer than the common cut, except the two newest of them and cut 0.
@@ -451,7 +484,7 @@ class SyncShardCore {
     for (auto next = contributions_.find(k_ + 1); next != contributions_.end() && is_complete(next->second);
          next = contributions_.find(k_ + 1)) {
       SharedBuffer before = store_.dense();
-      if (in_tree_) store_.apply_sum(k_ + 1, next->second.total(), ranks_);
+      if (in_tree_) store_.apply_sum(k_ + 1, next->second.total(), needed_for(next->second));
       else store_.apply(k_ + 1, next->second.in_rank_order(), ec);
       if (ec) break;
       previous_ = std::move(before);
@@ -507,15 +540,16 @@ class SyncShardCore {
   }
 
   void finish(auto& out) {
-    if (goodbyes_.size() == ranks_ && cuts_.back() >= total_steps_ && !std::exchange(done_, true)) out(ShardDone{});
+    if (all_said_goodbye() && cuts_.back() >= total_steps_ && !std::exchange(done_, true)) out(ShardDone{});
   }
 
-  Rank ranks_;
-  Rank contributions_per_step_;  // how many complete a step
+  Rank ranks_;  // 0 .. ranks_ - 1 are names of ranks
+  Rank contributions_per_step_;  // how many complete a step, unless contributions state that
   Step total_steps_;
   Step cut_interval_;
   Step window_;
   ShardStore store_;
+  std::optional<RankLogCore> rank_log_;  // empty: the ranks of the job never change
   detail::AwaitedValues awaited_;
   Step k_ = 0;
   SharedBuffer previous_;  // dense values of k-1; null: not kept

@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/detail/replica_views.hpp>
 #include <distrib/ps/protocol/detail/rows_to_pull.hpp>
@@ -41,6 +42,11 @@ inline namespace v0 {
 ///
 /// A worker may serve a block of ranks (`WorkerOptions::level`): then its contribution is their sum, by the name of the
 /// block. Another block is another worker.
+///
+/// In a job whose ranks change (`Job::most_ranks`) the worker learns from the values of t of all shards which ranks
+/// make step t + 1. If its rank is none of them, it only follows the values, makes no contribution, and sends no shard
+/// back. When its rank is in no later step, and everything that it made is in the common cut, it leaves
+/// (`WorkerDone::retired`).
 ///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is one call `out(action)`, in the order to be
 /// performed in; `out` must not call the core. A restart of the worker is the same as its first start (rule 7).
@@ -89,6 +95,7 @@ class SyncWorkerCore {
   /// it lost another process of this rank. It is unknown which contributions of this rank after `done` the shard has
   /// stored. The shell must drop answers to older Joins.
   void joined(std::uint32_t replica, Progress progress, auto& out) {
+    hear(replica, progress);
     ReplicaView& view = replicas_[replica];
     view.is_old = progress.history != only_settings_ && progress.history == 0;
     view.stand_at(known(std::move(progress)));
@@ -136,6 +143,7 @@ class SyncWorkerCore {
 
   /// The shard answers a pull: it no longer keeps the values of `step` (rule 9).
   void gone(std::uint32_t replica, Step step, Progress progress, auto& out) {
+    hear(replica, progress);
     ReplicaView& view = replicas_[replica];
     const std::uint32_t shard = replicas_.shard_of(replica);
     progress = known(std::move(progress));
@@ -145,7 +153,7 @@ class SyncWorkerCore {
     const std::uint32_t other = replicas_.source(shard, *t_);
     if (other != replica && !replicas_[other].is_beyond(*t_)) return pull(other, out);
     if (!has_backups_ && view.progress.doubled) return follow(replica, out);
-    if (!has_backups_ && gone_at_ == t_) return restore(out);
+    if (!has_backups_ && gone_at_ == t_ && makes(*t_ + 1)) return restore(out);
     gone_at_ = t_;
     join_all(out);
   }
@@ -166,7 +174,7 @@ class SyncWorkerCore {
     aligns_ = false;
     gone_at_.reset();
     buffer_.drop_through(common_cut());
-    t_ = *t_ + 1;
+    t_ = last_made_ = *t_ + 1;
     buffer_.keep(*t_, std::move(blocks));
     if (!next.empty()) rows_.know(*t_ + 1, std::move(next));
     const bool pulls = !stopping_ && rows_.known_for(*t_ + 1);
@@ -223,6 +231,33 @@ class SyncWorkerCore {
   }
   [[nodiscard]] auto is_of_other_history(const Progress& progress) const -> bool {
     return progress.history != history_;
+  }
+
+  // --- ranks that change ---
+
+  // A shard tells its log. Adds it to what is known: the union of the logs of all shards (E4). What was heard before
+  // the values of t may be added too: entries up to t + 1 that a shard ever has, it tells with the values of t.
+  void hear(std::uint32_t replica, const Progress& progress) {
+    if (progress.ranks == nullptr || !log_ || heard_[replica] == progress.ranks) return;
+    log_->add(*progress.ranks);
+    heard_[replica] = progress.ranks;
+  }
+
+  // True if the rank makes a contribution to the step.
+  [[nodiscard]] auto makes(Step step) const -> bool { return !log_ || log_->is_rank_of(step, rank_); }
+
+  // True if nobody will ask this rank for anything any more, as far as is known.
+  [[nodiscard]] auto is_retired() const -> bool {
+    return log_ && last_made_ != 0 && !wants_result_ && !log_->is_rank_after(*t_, rank_) && common_cut() >= last_made_;
+  }
+
+  // The rank is none of those of the next step: follows the values without a contribution.
+  void look_on(auto& out) {
+    gone_at_.reset();
+    buffer_.drop_through(common_cut());
+    t_ = *t_ + 1;
+    replicas_.want_anew();
+    pull_all(out);
   }
 
   void join_all(auto& out) {
@@ -308,7 +343,9 @@ class SyncWorkerCore {
 
   void push(std::uint32_t replica, Step step, auto& out, bool pull_follows = false) const {
     const SharedBuffer& block = buffer_.block(step, replicas_.shard_of(replica));
-    out(SendPush{replica, {step, rank_, block, 0, common_cut(), history_, step == 0 ? 0 : level_}, pull_follows});
+    const SharedRankEntry entry = log_ && step != 0 ? log_->entry_of(step) : nullptr;
+    out(SendPush{
+        replica, {step, rank_, block, 0, common_cut(), history_, step == 0 ? 0 : level_, entry}, pull_follows});
   }
 
   // Sends the contributions that the shard lacks, as far ahead as the shard stores them (rules 3 and 8). If one of them
@@ -324,7 +361,7 @@ class SyncWorkerCore {
     Step last = std::min(*t_, view.progress.done + window_);
     for (Step step = std::max(view.sent, view.progress.done) + 1; step <= last; ++step) {
       if (!buffer_.has(step)) {
-        if (replicas_.is_left(step)) continue;
+        if (replicas_.is_left(step) || !makes(step)) continue;
         if (view.lame) continue;  // another worker may have sent it
         if (replicas_.replicated() && find_help(replica, out)) return;
         if (!has_backups_) return restore(out);
@@ -393,6 +430,7 @@ class SyncWorkerCore {
   }
 
   void learn(std::uint32_t replica, Progress progress, auto& out) {
+    hear(replica, progress);
     replicas_.learn(replica, known(std::move(progress)));
     if (!t_ || done_) return;
     if (is_of_other_history(replicas_.of(replica).progress)) return join_all(out);
@@ -405,8 +443,10 @@ class SyncWorkerCore {
   void go_on(auto& out) {
     if (everything_saved()) return end(out);
     if (replicas_.replicated()) help(out);
+    if (is_retired()) return leave(out, true);
     if (computing_ || stopping_ || *t_ >= total_steps_) return;
     if (!replicas_.has_all_values()) return;
+    if (!makes(*t_ + 1)) return look_on(out);
     buffer_.drop_through(common_cut());
     // a shard that is ahead has the contribution already: no room is needed
     if (buffer_.full() && !replicas_.some_ahead(*t_)) {
@@ -418,7 +458,10 @@ class SyncWorkerCore {
       buffer_.make_room();  // The common cut cannot move now. If a shard is lost, all shards go back to that cut.
     }
     computing_ = true;
-    out(Compute{*t_ + 1, ++ticket_, replicas_.all_values()});
+    Compute work{*t_ + 1, ++ticket_, replicas_.all_values()};
+    if (log_) work.entry = log_->entry_of(work.step);
+    if (log_) work.number = log_->number_of(work.step, rank_);
+    out(std::move(work));
   }
 
   // A worker that wants the result gets it before it says goodbye. Shards that were sent back go to the cut of the last
@@ -449,10 +492,10 @@ class SyncWorkerCore {
     }
   }
 
-  void leave(auto& out) {
+  void leave(auto& out, bool retired = false) {
     done_ = true;
     for (std::uint32_t replica = 0; replica < replicas_.size(); ++replica) out(SendLeave{replica});
-    out(WorkerDone{.left = true});
+    out(WorkerDone{.left = true, .retired = retired});
   }
 
   Rank rank_;
@@ -467,6 +510,9 @@ class SyncWorkerCore {
   std::uint64_t only_settings_;  // the digest of the lineage that has only the present settings; with backup workers 0
   std::uint64_t history_ = 0;  // of the shards, when all had joined
   detail::RowsToPull rows_;  // for the contribution after t
+  std::optional<RankLog> log_;  // of all shards, as far as is known; empty: the ranks of the job never change
+  std::vector<SharedRankLog> heard_;  // by replica: what it told last
+  Step last_made_ = 0;  // the last step with a contribution of this process
   std::optional<Step> t_;
   bool computing_ = false;
   std::uint64_t ticket_ = 0;

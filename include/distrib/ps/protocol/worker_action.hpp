@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/replies.hpp>
 
 #include <cstddef>
@@ -71,6 +72,8 @@ struct Compute {
   Step step = 0;
   std::uint64_t ticket = 0;
   std::vector<SharedBuffer> values;
+  SharedRankEntry entry = nullptr;  ///< The ranks that make the step. Null: the job's ranks never change.
+  std::uint64_t number = 0;  ///< With an `entry`: the number of the contribution, see `RankLog::number_of`.
 };
 
 /// Two replicas of this shard returned different values of one step: a defect of memory, of a processor or of this
@@ -89,6 +92,9 @@ struct TellsNoHistory {
 /// The worker is done: after the last step, or because it was asked to stop (`left`).
 struct WorkerDone {
   bool left = false;
+  /// True, with `left`: the rank makes no later step, as far as is known, and everything that it made is in a cut of
+  /// all shards. Another process may be started for it if it is wanted again.
+  bool retired = false;
   std::vector<SharedBuffer> result = {};  ///< The values at the end, one block per shard; empty unless `wants_result`.
 };
 

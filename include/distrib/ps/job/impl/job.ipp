@@ -109,6 +109,7 @@ DISTRIB_DECL auto to_text(const Job& job) -> std::string {
   line("data", job.data);
   if (!job.replayable) line("replayable", "false");
   line("ranks", std::to_string(job.ranks));
+  if (job.most_ranks != 0) line("most_ranks", std::to_string(job.most_ranks));
   line("total_steps", std::to_string(job.total_steps));
   line("cut_interval", std::to_string(job.cut_interval));
   if (text.size() > max_job_text) text.replace(parts_at, parts_bytes, detail::parts_text(job, true));

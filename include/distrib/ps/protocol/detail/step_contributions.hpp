@@ -3,6 +3,7 @@
 
 #include <distrib/core/decl.hpp>
 #include <distrib/ps/job/rank_block.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/detail/tree_sum.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
@@ -34,6 +35,14 @@ class StepContributions {
     return sums_.add(block, ranks, std::move(given), sum);
   }
 
+  /// A contribution says that these ranks make the step. Returns false if one before it has said something else.
+  auto state(const SharedRankEntry& entry) -> bool {
+    if (entry_ == nullptr) entry_ = entry;
+    return entry_ == entry || *entry_ == *entry;
+  }
+  /// Returns the ranks that contributions have stated; null: none has.
+  [[nodiscard]] auto entry() const noexcept -> const SharedRankEntry& { return entry_; }
+
   /// Returns how many ranks have a contribution that was stored.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return places_.size(); }
   /// True if every rank has been added with `add`.
@@ -51,6 +60,7 @@ class StepContributions {
     std::uint32_t at = 0;
   };
 
+  SharedRankEntry entry_;
   std::vector<Place> places_;  // ranks ascending
   TreeSum<ReadContribution> sums_;
   std::vector<ReadContribution> read_;

@@ -10,15 +10,15 @@ inline namespace v0 {
 
 DISTRIB_DECL SyncShardCore::SyncShardCore(const Job& job, std::uint32_t shard, const JobUpdaters& updaters,
                                           std::uint64_t table_budget_bytes)
-    : ranks_{job.ranks},
-      contributions_per_step_{job.consistency.replicas_to_aggregate(job.ranks)},
+    : ranks_{job.rank_names()},
+      contributions_per_step_{job.consistency.replicas_to_aggregate(ranks_)},
       total_steps_{job.total_steps},
       cut_interval_{job.cut_interval},
       window_{contribution_window(job)},
       store_{job, shard, updaters, table_budget_bytes},
       awaited_{job, shard},
-      newest_(job.ranks),
-      processes_(job.ranks),
+      newest_(ranks_),
+      processes_(ranks_),
       tells_history_{contributions_per_step_ == ranks_},
       replayable_{job.replayable},
       settings_{settings_hash(job)} {
@@ -27,6 +27,7 @@ DISTRIB_DECL SyncShardCore::SyncShardCore(const Job& job, std::uint32_t shard, c
     before.reduction = ReductionOrder::rank_order;
     in_rank_order_ = settings_hash(before);
   }
+  if (job.most_ranks != 0) rank_log_.emplace(job.ranks, job.most_ranks);
   store_.keep_previous(true);
   go_on_from(0, {});
 }
@@ -80,6 +81,22 @@ DISTRIB_DECL auto SyncShardCore::remember(Step step, RankBlock ranks, std::uint3
   const Step cut = *std::prev(std::upper_bound(cuts_.begin(), cuts_.end(), k_));
   if (step <= cut || step > k_ + window_) return true;
   return checksums_.insert({{step, ranks}, checksum}).first->second == checksum;
+}
+
+DISTRIB_DECL auto SyncShardCore::hear(const Contribution& given) -> std::error_code {
+  const RankEntry* const entry = given.entry.get();
+  if (entry == nullptr || entry->from > given.step || !entry->has(given.rank)) return ps_errc::unknown_rank;
+  if (!is_rank_entry(*entry, ranks_) && *entry != *rank_log_->first()) return ps_errc::unknown_rank;
+  const bool is_kept = given.step > k_ && given.step <= k_ + window_;
+  if (is_kept && !contributions_[given.step].state(given.entry)) return ps_errc::ranks_differ;
+  rank_log_->hear(given.entry);
+  return {};
+}
+
+DISTRIB_DECL auto SyncShardCore::all_said_goodbye() const -> bool {
+  if (!rank_log_) return goodbyes_.size() == ranks_;
+  const std::vector<Rank>& last = rank_log_->log()->entry_of(total_steps_)->ranks;
+  return std::ranges::all_of(last, [this](Rank rank) { return goodbyes_.contains(rank); });
 }
 
 DISTRIB_DECL auto SyncShardCore::count_processes(RankBlock ranks, int change) -> bool {

@@ -19,7 +19,10 @@ DISTRIB_DECL SyncWorkerCore::SyncWorkerCore(const Job& job, Rank rank, WorkerOpt
       has_backups_{job.consistency.replicas_to_aggregate(job.ranks) < job.ranks},
       aligns_{!job.replayable && !has_backups_},
       only_settings_{has_backups_ ? 0 : Lineage{}.continued(0, settings_hash(job)).digest()},
-      rows_{job} {}
+      rows_{job},
+      heard_(job.num_replicas()) {
+  if (job.most_ranks != 0) log_.emplace(job.ranks);
+}
 
 DISTRIB_DECL void SyncWorkerCore::forget() {
   t_.reset();

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/decl.hpp>
+#include <distrib/ps/job/step.hpp>
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// From one step on these ranks make each step, until another entry says otherwise. A value.
+struct RankEntry {
+  Step from = 1;  ///< The first step that they make.
+  /// Of two entries from one step the one with the higher number counts. 0: the ranks that the job begins with.
+  std::uint64_t number = 0;
+  std::vector<Rank> ranks;  ///< Ascending, at least one.
+
+  [[nodiscard]] auto operator<=>(const RankEntry&) const = default;
+
+  /// Returns how many of its ranks are below `rank`: the place of a rank among them.
+  [[nodiscard]] DISTRIB_DECL auto place_of(Rank rank) const noexcept -> Rank;
+  /// True if it has the rank.
+  [[nodiscard]] DISTRIB_DECL auto has(Rank rank) const noexcept -> bool;
+};
+
+/// An entry that several logs and contributions share.
+using SharedRankEntry = std::shared_ptr<const RankEntry>;
+
+/// Most entries of a log.
+inline constexpr std::size_t max_rank_entries = 4096;
+
+/// True if it may be an entry of a job with ranks below `most_ranks`, beside the ranks that the job begins with. For
+/// what an unknown client says.
+[[nodiscard]] DISTRIB_DECL auto is_rank_entry(const RankEntry& entry, Rank most_ranks) noexcept -> bool;
+
+/// Which ranks make which steps of a job: a set of entries, to which entries are only added. The union of two logs is
+/// the same in whatever order their entries are added. Rules: docs/design/membership.md.
+///
+/// A value. Memory: the entries, which copies share.
+class RankLog {
+ public:
+  /// The log of a job that begins with the ranks from 0 to `ranks` - 1; at least 1.
+  DISTRIB_DECL explicit RankLog(Rank ranks);
+
+  /// Adds an entry. Returns false if that changes nothing: the log has it, or one of the same step that counts more.
+  DISTRIB_DECL auto add(SharedRankEntry entry) -> bool;
+  /// Adds all entries of another log of the job.
+  DISTRIB_DECL void add(const RankLog& other);
+
+  /// Returns the entries that count, by ascending steps. The first one is from step 1.
+  [[nodiscard]] auto entries() const noexcept -> std::span<const SharedRankEntry> { return entries_; }
+  /// Returns the entry that says which ranks make `step`, which is at least 1.
+  [[nodiscard]] DISTRIB_DECL auto entry_of(Step step) const noexcept -> const SharedRankEntry&;
+  /// True if the rank makes a contribution to `step`.
+  [[nodiscard]] auto is_rank_of(Step step, Rank rank) const noexcept -> bool { return entry_of(step)->has(rank); }
+  /// True if the rank makes a contribution to a step after this one, as far as the log says.
+  [[nodiscard]] DISTRIB_DECL auto is_rank_after(Step step, Rank rank) const noexcept -> bool;
+  /// Returns the number of the contribution of a rank to `step`: contributions are numbered from 0 on, step by step,
+  /// and in a step in the order of its ranks. So each number is used once, whatever the log is. The rank must be one of
+  /// the step's.
+  [[nodiscard]] DISTRIB_DECL auto number_of(Step step, Rank rank) const noexcept -> std::uint64_t;
+
+  /// True if both say the same.
+  [[nodiscard]] DISTRIB_DECL auto operator==(const RankLog& other) const noexcept -> bool;
+
+ private:
+  // Index of the entry of `step`.
+  [[nodiscard]] DISTRIB_DECL auto index_of(Step step) const noexcept -> std::size_t;
+
+  std::vector<SharedRankEntry> entries_;
+};
+
+/// A log that several objects read and that no longer changes.
+using SharedRankLog = std::shared_ptr<const RankLog>;
+
+}  // namespace v0
+}  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/job/impl/rank_log.ipp>
+#endif

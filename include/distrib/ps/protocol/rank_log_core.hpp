@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/decl.hpp>
+#include <distrib/ps/job/rank_log.hpp>
+#include <distrib/ps/job/step.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// What a shard keeps of the log of the ranks, in a file of its own that is replaced as a whole. No Restore touches it.
+struct RankFile {
+  /// The horizon: no entry is taken any more that is from this step or an earlier one.
+  Step horizon = 0;
+  std::vector<SharedRankEntry> entries;  ///< All but the ranks that the job begins with.
+};
+
+/// What became of a proposal.
+struct RankAnswer {
+  std::uint64_t caller = 0;  ///< As it was passed with the proposal.
+  bool taken = false;  ///< True: the entry is durable here, and in force. False: propose a step after `horizon`.
+  Step horizon = 0;
+};
+
+/// One shard's part of the log of the ranks: takes proposals, says what must be durable before a value is told. Rules
+/// E1 to E3 of docs/design/membership.md.
+///
+/// Decides only: no clock, no I/O. After each event its host asks `next_write`, and makes the file durable that it
+/// returns, in place of the one before; then it calls `SyncShardCore::ranks_written`, and sends `take_answers`.
+///
+/// Threads: one at a time.
+class RankLogCore {
+ public:
+  /// The log of a job that begins with the ranks from 0 to `ranks` - 1; all ranks are below `most_ranks`.
+  DISTRIB_DECL RankLogCore(Rank ranks, Rank most_ranks);
+
+  /// The shard starts. `file`: what was written last; empty: nothing yet. `steps_ahead`: how far the horizon is raised
+  /// beyond the newest step; at least 1. It must be called once; nothing is told and nothing is taken before.
+  DISTRIB_DECL void open(const std::optional<RankFile>& file, Step steps_ahead);
+
+  /// Someone wants these ranks from a step on. E2: it is taken if that step is beyond the horizon. Its answer follows
+  /// when it is durable, or refused.
+  DISTRIB_DECL void propose(std::uint64_t caller, RankEntry entry);
+  /// A contribution states this entry, which is in force then (`is_rank_entry`, or the ranks that the job begins with).
+  DISTRIB_DECL void hear(const SharedRankEntry& entry);
+
+  /// Returns the file to write next, if there is something to write and none is being written. `newest`: the newest
+  /// step that the shard has completed.
+  [[nodiscard]] DISTRIB_DECL auto next_write(Step newest) -> std::optional<RankFile>;
+  /// The file that `next_write` returned is durable.
+  DISTRIB_DECL void written();
+
+  /// E1: true if values of this step may be told: the horizon is durable beyond it.
+  [[nodiscard]] auto may_tell(Step step) const noexcept -> bool { return horizon_ > step; }
+  /// Returns the log that is told with each answer: what is durable, and what was heard.
+  [[nodiscard]] auto log() const noexcept -> const SharedRankLog& { return log_; }
+  /// Returns the entry of the ranks that the job begins with.
+  [[nodiscard]] auto first() const noexcept -> const SharedRankEntry& { return first_; }
+  /// Returns the horizon that is durable.
+  [[nodiscard]] auto horizon() const noexcept -> Step { return horizon_; }
+  /// Returns the answers since the last call.
+  [[nodiscard]] auto take_answers() -> std::vector<RankAnswer> { return std::exchange(answers_, {}); }
+
+ private:
+  struct Asked {
+    std::uint64_t caller = 0;
+    SharedRankEntry entry;
+  };
+  static constexpr std::size_t most_asked = 64;
+
+  [[nodiscard]] DISTRIB_DECL auto may_take(const RankEntry& entry, const RankLog& log) const -> bool;
+
+  Rank most_ranks_;
+  SharedRankLog log_;
+  SharedRankEntry first_;
+  Step horizon_ = 0;  // durable
+  Step steps_ahead_ = 0;  // 0: not open
+  bool heard_ = false;  // `log_` has entries that the file lacks
+  std::vector<Asked> asked_;
+  std::vector<Asked> taken_;  // in the file that is being written
+  std::optional<Step> writing_;  // its horizon
+  std::vector<RankAnswer> answers_;
+};
+
+}  // namespace v0
+}  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/protocol/impl/rank_log_core.ipp>
+#endif
