@@ -5,13 +5,15 @@
 #        tests/run.sh fuzz [SECONDS]   lets libFuzzer loose on each target of tests/fuzz, 60 seconds unless told
 #        tests/run.sh soak [SECONDS]   a server under storms of resets, a parameter server under all that workers make, a
 #                               job of processes killed in turn, 60 seconds each unless told; 1000 orders of stops; kills
-#                               before whatever a process does; tables with a limit of rows; local steps
+#                               before whatever a process does; tables with a limit of rows; local steps; wire formats
 #        tests/run.sh soak kills [OPTION...]   of these what kills processes, or some of it, as long and as often as told:
 #                               tests/soak/kills.py names the options
 #        tests/run.sh soak tables [OPTION...]   of these tables with a limit of rows: quality and memory, some minutes;
 #                               tests/soak/tables.py names the options
 #        tests/run.sh soak local_steps [OPTION...]   of these local steps: bytes and accuracy, some minutes;
 #                               tests/soak/local_steps.py names the options
+#        tests/run.sh soak wire_format [OPTION...]   of these rounded numbers on the wire: bytes and accuracy, some minutes;
+#                               tests/soak/wire_format.py names the options
 #        tests/run.sh simulation [--from A] [--count N]   whole jobs under faults drawn from seeds: of each kind of job 10000
 #                               seeds of its cores alone and 1000 of trainers by sim::run, or N of both, from A or 0 on;
 #                               a seed that fails is named, and runs again by --from SEED --count 1
@@ -203,7 +205,7 @@ soak() {  # SECONDS
 }
 
 # Says of each job how it ended.
-jobs_of() {  # kills|tables|local_steps OPTION...
+jobs_of() {  # kills|tables|local_steps|wire_format OPTION...
   build release click_convert click_train fashion_mnist_convert fashion_mnist_train distrib_soak_counting \
     distrib_command || return
   if ! python3 -B "tests/soak/$1.py" build/release "${@:2}"; then
@@ -278,15 +280,16 @@ case ${1:-} in
     done
     ;;
   soak)
-    case ${2:-} in kills | tables | local_steps) ;; *) whole_number soak "${2:-60}" seconds ;; esac
+    case ${2:-} in kills | tables | local_steps | wire_format) ;; *) whole_number soak "${2:-60}" seconds ;; esac
     ensure_packages build tests soak
     case ${2:-} in
-      kills | tables | local_steps) part "$2" jobs_of "$2" "${@:3}" ;;
+      kills | tables | local_steps | wire_format) part "$2" jobs_of "$2" "${@:3}" ;;
       *)
         part "soak" soak "${2:-60}"
         part "kills" jobs_of kills --seconds "${2:-60}"
         part "tables" jobs_of tables
         part "local steps" jobs_of local_steps
+        part "wire format" jobs_of wire_format
         ;;
     esac
     ;;
