@@ -22,8 +22,8 @@ def main():
         what, size = name.split("/")
         direction, form = what.split()
         for other in {"bfloat16": ("float32",), "int8": ("float32", "bfloat16")}.get(form, ()):
-            print(result(f"formats {what} {NAMES[size]}", speed / 1e9, speeds[f"{direction} {other}/{size}"] / 1e9, other,
-                         "GB/s", None))
+            baseline = speeds[f"{direction} {other}/{size}"]
+            print(result(f"formats {what} {NAMES[size]}", speed / 1e9, baseline / 1e9, other, "GB/s", None))
 
 
 main()

@@ -42,8 +42,8 @@ names=() build=build/benchmarks compiled=OFF
 for name in "$@"; do
   case $name in
     --compiled) build=build/benchmarks_compiled compiled=ON ;;
-    cuts | evaluator | fan | files | formats | guarantees | kernels | main-job | main-job-tensorflow | main-job-tls | parameters | \
-      objects | products | records | records-tensorflow | rpc | rpc-abuse | torch)
+    cuts | evaluator | fan | files | formats | guarantees | kernels | main-job | main-job-tensorflow | main-job-tls | \
+      parameters | objects | products | records | records-tensorflow | rpc | rpc-abuse | torch)
       names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
     *) echo "error: no benchmark '$name'" >&2; echo "$usage" >&2; exit 64 ;;

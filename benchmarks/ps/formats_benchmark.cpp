@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast gradients are put into the form in which they travel, and read: float32 (a copy), bfloat16, and int8 in blocks of
-// 256. Rates are bytes of float32 per second. 64 Ki floats fit into the second cache, 16 Mi into none.
+// How fast gradients are put into the form in which they travel, and read: float32 (a copy), bfloat16, and int8 in
+// blocks of 256. Rates are bytes of float32 per second. 64 Ki floats fit into the second cache, 16 Mi into none.
 #include <distrib/core/float_codec.hpp>
 #include <distrib/core/int8_blocks.hpp>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/core/int8_blocks.hpp>
 
+#include <distrib/core/philox.hpp>
+
 #include "support/catch.hpp"
 
 #include <algorithm>

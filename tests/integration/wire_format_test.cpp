@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values and gradients that are sent in a 16-bit format, or gradients as int8 numbers: the same bits in a cluster and in one process, end to end.
+// Values and gradients that are sent in a 16-bit format, or gradients as int8 numbers: the same bits in a cluster and
+// in one process, end to end.
 #include <distrib/checkpoint/bundle_reader.hpp>
 #include <distrib/optimizer/adamw.hpp>
 #include <distrib/sim/run.hpp>
@@ -24,7 +25,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr WireFormat formats[] = {FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16, Int8Gradients{}};
+constexpr WireFormat wire_formats[] = {FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16, Int8Gradients{}};
 
 template <class Builder>
 auto run_local(const Builder& builder) -> TrainingResult {
@@ -49,7 +50,7 @@ TEST_CASE("wire format: a job with tables ends with the same bits in a cluster a
   const support::TempDirectory data;
   const auto dataset = table_model::write(data.path());
   std::set<std::string> hashes;
-  for (const WireFormat format : formats) {
+  for (const WireFormat format : wire_formats) {
     const auto builder = [&](std::uint32_t shards) {
       return table_model::builder(dataset, 2, shards, 60).with_wire_format(format);
     };
@@ -86,7 +87,7 @@ TEST_CASE("wire format: a job with tables ends with the same bits in a cluster a
 TEST_CASE("wire format: without tables, with divided variables; a late chief reads the same result", "[integration]") {
   const support::TempDirectory data;
   const auto dataset = line_model::write(data.path());
-  for (const WireFormat format : std::span{formats}.subspan(1)) {
+  for (const WireFormat format : std::span{wire_formats}.subspan(1)) {
     const auto builder = [&](std::uint32_t shards, std::int64_t parts) {
       return line_job::builder(dataset, {.workers = 2, .shards = shards, .parts = parts}).with_wire_format(format);
     };
@@ -135,7 +136,7 @@ TEST_CASE("wire format: int8 gradients have the same bits when processes die, al
 TEST_CASE("wire format: interrupted and started again it ends with the undisturbed hash", "[integration]") {
   const support::TempDirectory data;
   const auto dataset = table_model::write(data.path());
-  const WireFormat format = formats[GENERATE(1, 3)];
+  const WireFormat format = wire_formats[GENERATE(1, 3)];
   const auto builder = [&](std::uint32_t shards) {
     return table_model::builder(dataset, 2, shards, 60).with_wire_format(format);
   };

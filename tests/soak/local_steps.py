@@ -101,7 +101,8 @@ def traffic(fashion, local, *more):
     pushed = last["pushed_bytes_total"] / last["pushes_total"]
     pulled = last["pulled_bytes_total"] / last["pulls_total"]
     pulls = last["pulls_total"] / last["pushes_total"]
-    print(f"{' '.join(['local steps', str(local), *more])}: {last['pushes_total']:.0f} pushes of {pushed:.0f} bytes, {pulls:.3f} pulls of {pulled:.0f} "
+    title = " ".join(["local steps", str(local), *more])
+    print(f"{title}: {last['pushes_total']:.0f} pushes of {pushed:.0f} bytes, {pulls:.3f} pulls of {pulled:.0f} "
           f"bytes for each", flush=True)
     if last["pushes_total"] < rounds:
         raise SystemExit(f"bytes: the last look was after {last['pushes_total']:.0f} pushes")

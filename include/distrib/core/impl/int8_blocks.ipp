@@ -49,27 +49,25 @@ DISTRIB_DECL auto largest_magnitude(std::span<const float> elements) noexcept ->
 
 #if defined(__x86_64__)
 
-using Floats8 = float __attribute__((vector_size(32)));
-using Bytes8 = std::uint8_t __attribute__((vector_size(8)));
-using SignedBytes8 = std::int8_t __attribute__((vector_size(8)));
-
 // Encode, and decode, as many elements as make eights. Return how many. `state`: as `next_bits` takes it.
 [[gnu::target("avx2")]] DISTRIB_DECL auto encode_int8_eights(const float* from, std::size_t size, float steps_of_one,
                                                              std::uint64_t state, std::byte* to) noexcept
     -> std::size_t {
+  using Floats = float __attribute__((vector_size(32)));
+  using Bytes = std::uint8_t __attribute__((vector_size(8)));
   std::size_t done = 0;
   for (; size - done >= 8; done += 8) {
     const std::uint64_t first = next_bits(state);
     const Longs2 random{first, next_bits(state)};
     Words8 bits;
     std::memcpy(&bits, from + done, sizeof bits);
-    Floats8 steps = reinterpret_cast<Floats8>(bits & 0x7FFF'FFFFU) * steps_of_one;
+    Floats steps = reinterpret_cast<Floats>(bits & 0x7FFF'FFFFU) * steps_of_one;
     asm("" : "+x"(steps));
     Words8 number = reinterpret_cast<Words8>(__builtin_convertvector(steps, SignedWords8));
     number = (number + __builtin_convertvector(reinterpret_cast<Halves8>(random), Words8)) >> 16;
     number -= number >> 7;
     const auto negative = reinterpret_cast<Words8>(reinterpret_cast<SignedWords8>(bits) >> 31);
-    const Bytes8 bytes = __builtin_convertvector((number ^ negative) - negative, Bytes8);
+    const Bytes bytes = __builtin_convertvector((number ^ negative) - negative, Bytes);
     std::memcpy(to + done, &bytes, sizeof bytes);
   }
   return done;
@@ -77,12 +75,14 @@ using SignedBytes8 = std::int8_t __attribute__((vector_size(8)));
 
 [[gnu::target("avx2")]] DISTRIB_DECL auto decode_int8_eights(const std::byte* from, float scale, float* to,
                                                              std::size_t size) noexcept -> std::size_t {
+  using Floats = float __attribute__((vector_size(32)));
+  using Bytes = std::int8_t __attribute__((vector_size(8)));
   std::size_t done = 0;
   for (; size - done >= 8; done += 8) {
-    SignedBytes8 bytes;
+    Bytes bytes;
     std::memcpy(&bytes, from + done, sizeof bytes);
     const SignedWords8 numbers = __builtin_convertvector(bytes, SignedWords8);
-    Floats8 elements = __builtin_convertvector(numbers, Floats8) * scale;
+    Floats elements = __builtin_convertvector(numbers, Floats) * scale;
     asm("" : "+x"(elements));
     std::memcpy(to + done, &elements, sizeof elements);
   }
@@ -92,7 +92,6 @@ using SignedBytes8 = std::int8_t __attribute__((vector_size(8)));
 #elif defined(__aarch64__)
 
 using ArmBytes = std::uint8_t __attribute__((vector_size(16)));
-using ArmEightBytes = std::uint8_t __attribute__((vector_size(8)));
 using ArmSignedHalves = std::int16_t __attribute__((vector_size(16)));
 
 [[nodiscard]] inline auto arm_int8_at_random(ArmWords bits, ArmWords random, float steps_of_one) noexcept -> ArmWords {
@@ -106,6 +105,7 @@ using ArmSignedHalves = std::int16_t __attribute__((vector_size(16)));
 
 DISTRIB_DECL auto encode_int8_eights(const float* from, std::size_t size, float steps_of_one, std::uint64_t state,
                                      std::byte* to) noexcept -> std::size_t {
+  using Bytes = std::uint8_t __attribute__((vector_size(8)));
   std::size_t done = 0;
   for (; size - done >= 8; done += 8) {
     const std::uint64_t first = next_bits(state);
@@ -115,7 +115,7 @@ DISTRIB_DECL auto encode_int8_eights(const float* from, std::size_t size, float 
     const ArmHalves numbers = arm_narrowed(arm_int8_at_random(low, low_random, steps_of_one),
                                            arm_int8_at_random(high, high_random, steps_of_one));
     const auto bytes = reinterpret_cast<ArmBytes>(numbers);
-    const ArmEightBytes lower = __builtin_shufflevector(bytes, bytes, 0, 2, 4, 6, 8, 10, 12, 14);
+    const Bytes lower = __builtin_shufflevector(bytes, bytes, 0, 2, 4, 6, 8, 10, 12, 14);
     std::memcpy(to + done, &lower, sizeof lower);
   }
   return done;

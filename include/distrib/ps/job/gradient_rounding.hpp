@@ -11,8 +11,8 @@
 namespace distrib {
 inline namespace v0 {
 
-/// The random numbers by which a worker rounds one contribution: a pure function of (seed, step, rank, element), so that
-/// every process that makes the contribution rounds it alike, however variables are divided. A value.
+/// The random numbers by which a worker rounds one contribution: a pure function of (seed, step, rank, element), so
+/// that every process that makes the contribution rounds it alike, however variables are divided. A value.
 class GradientRounding {
  public:
   constexpr GradientRounding() noexcept = default;

@@ -22,10 +22,10 @@ namespace distrib {
 inline namespace v0 {
 
 /// How the parts of one shard lie in one block of memory, which may hold values, gradients or slots; and the shard's
-/// share of each table. Each part begins at a multiple of `tensor_alignment`; in values and gradients the gaps are zeros,
-/// in slots they have no meaning. Parts with the same updater lie together. The counters, which have no updater, come
-/// after all other parts, so that everything that is trained is a prefix of the block, made of floats. Computed from the
-/// job alone, so workers and shards agree. A value.
+/// share of each table. Each part begins at a multiple of `tensor_alignment`; in values and gradients the gaps are
+/// zeros, in slots they have no meaning. Parts with the same updater lie together. The counters, which have no updater,
+/// come after all other parts, so that everything that is trained is a prefix of the block, made of floats. Computed
+/// from the job alone, so workers and shards agree. A value.
 class ShardLayout {
  public:
   /// One part: its variable, the piece of the variable, and its position in the block.
@@ -77,8 +77,8 @@ class ShardLayout {
   [[nodiscard]] auto wire_block_bytes() const noexcept -> std::size_t {
     return wire_float_bytes() + (block_bytes_ - float_bytes_);
   }
-  /// Bytes of the scales of all trained parts in a contribution, rounded up to a multiple of `tensor_alignment`. 0 unless
-  /// `int8_gradients()`.
+  /// Bytes of the scales of all trained parts in a contribution, rounded up to a multiple of `tensor_alignment`. 0
+  /// unless `int8_gradients()`.
   [[nodiscard]] auto scale_bytes() const noexcept -> std::size_t {
     return detail::aligned_size(num_scales_ * sizeof(float));
   }

@@ -8,10 +8,11 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Gradients travel as int8 numbers: in blocks of 256 elements with a scale each, rounded at random (`core/int8_blocks.hpp`).
-/// Values travel as bfloat16. So a step moves 3/8 of the bytes of float32. The directions are a function of (seed, step,
-/// rank, element), so a contribution that is made again has the same bytes. A block with an element that is not finite
-/// arrives as NaN, which `with_check_numerics` finds; one whose elements are all below 2^-100 arrives as zeros.
+/// Gradients travel as int8 numbers: in blocks of 256 elements with a scale each, rounded at random
+/// (`core/int8_blocks.hpp`). Values travel as bfloat16. So a step moves 3/8 of the bytes of float32. The directions are
+/// a function of (seed, step, rank, element), so a contribution that is made again has the same bytes. A block with an
+/// element that is not finite arrives as NaN, which `with_check_numerics` finds; one whose elements are all below
+/// 2^-100 arrives as zeros.
 struct Int8Gradients {
   [[nodiscard]] auto operator==(const Int8Gradients&) const noexcept -> bool = default;
 };

@@ -26,7 +26,8 @@ inline namespace v0 {
 //   `tensor_alignment`.
 //
 // In a job without tables it is the dense block alone. Values consist of the dense block and such rows, in the order of
-// the keys of the pull. Elements are in the job's `WireFormat`: rows of int8 gradients as `encode_int8_row` writes them.
+// the keys of the pull. Elements are in the job's `WireFormat`: rows of int8 gradients as `encode_int8_row` writes
+// them.
 
 /// Bytes of `rows` rows of a table in a message.
 [[nodiscard]] inline auto wire_row_bytes(const ShardLayout& layout, std::size_t table, std::size_t rows = 1)
@@ -41,7 +42,8 @@ inline namespace v0 {
                                  : wire_row_bytes(layout, table, rows);
 }
 
-/// Bytes in a message of values of all rows that `keys` name, each table's rows rounded up to a multiple of `tensor_alignment`.
+/// Bytes in a message of values of all rows that `keys` name, each table's rows rounded up to a multiple of
+/// `tensor_alignment`.
 [[nodiscard]] inline auto rows_bytes(const ShardLayout& layout, const KeyLists& keys) -> std::size_t {
   std::size_t bytes = 0;
   for (std::size_t table = 0; table < keys.size(); ++table)
