@@ -9,6 +9,7 @@
 #   fan        a contribution at a parameter server and at a worker, by the number of workers and of servers; memory of
 #              a worker; a simulated cluster of 64 parameter servers and 1024 workers
 #   files      reading files of safetensors and PyTorch, compared with pread
+#   formats    gradients as bfloat16 and as int8 numbers, compared with a copy
 #   guarantees pushes, pulls and the main job with and without names of contributions, buffers for sending them again,
 #              and checksums; not with --compiled
 #   kernels    update rules, compared with plain loops and memcpy
@@ -36,21 +37,21 @@
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,35s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,36s/^# //p' benchmarks/run.sh)
 
 names=() build=build/benchmarks compiled=OFF
 for name in "$@"; do
   case $name in
     --compiled) build=build/benchmarks_compiled compiled=ON ;;
-    cuts | evaluator | fan | files | guarantees | kernels | main-job | main-job-tensorflow | main-job-tls | parameters | \
-      objects | products | records | records-tensorflow | rpc | rpc-abuse | serving | torch)
+    cuts | evaluator | fan | files | formats | guarantees | kernels | main-job | main-job-tensorflow | main-job-tls | \
+      parameters | objects | products | records | records-tensorflow | rpc | rpc-abuse | serving | torch)
       names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
     *) echo "error: no benchmark '$name'" >&2; echo "$usage" >&2; exit 64 ;;
   esac
 done
 if [ ${#names[@]} -eq 0 ]; then
-  names=(cuts evaluator fan files kernels main-job main-job-tls parameters products records rpc rpc-abuse)
+  names=(cuts evaluator fan files formats kernels main-job main-job-tls parameters products records rpc rpc-abuse)
   [ $compiled = ON ] || names+=(guarantees)
 fi
 if [ $compiled = ON ]; then
@@ -74,6 +75,7 @@ for name in "${names[@]}"; do
     evaluator) targets+=(benchmark_main_job_evaluated distrib_command fashion_mnist_convert) ;;
     fan) targets+=(benchmark_ps_fan_benchmark benchmark_ps_simulate_benchmark) ;;
     files) targets+=(benchmark_files_tensors_benchmark) ;;
+    formats) targets+=(benchmark_ps_formats_benchmark) ;;
     objects) ensure_packages http; targets+=(benchmark_objects_read_benchmark) components+=';http' ;;
     main-job-tls) targets+=(fashion_mnist_train distrib_command fashion_mnist_convert) ;;
     guarantees) targets+=(distrib_guarantees_benchmarks distrib_command fashion_mnist_convert) ;;
@@ -139,6 +141,7 @@ measure() {  # NAME
     fan) python3 -B benchmarks/fan.py $build ;;
     files) python3 -B benchmarks/files.py $build ;;
     serving) python3 -B benchmarks/serving.py $build ;;
+    formats) python3 -B benchmarks/formats.py $build ;;
     objects) "$s3_python" -B benchmarks/objects.py $build ;;
     guarantees) convert && python3 -B benchmarks/guarantees.py $build $records ;;
     kernels) python3 -B benchmarks/kernels.py $build ;;

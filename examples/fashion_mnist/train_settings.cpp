@@ -53,6 +53,10 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--local_rate", s.local_rate, "Learning rate of the local steps")
       ->check(CLI::Range(0.0, 1e3))
       ->capture_default_str();
+  app.add_option("--wire_format", s.wire_format,
+                 "Numbers that travel: float32, bfloat16, or int8: gradients as int8, values as bfloat16")
+      ->check(CLI::IsMember({"float32", "bfloat16", "int8"}))
+      ->capture_default_str();
   app.add_option(
          "--learning_rate", s.learning_rate,
          "Learning rate; 0: 0.05 with --mode sync, otherwise 0.015, which falls linearly to 0; with local steps "

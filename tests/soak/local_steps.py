@@ -70,12 +70,12 @@ def free_ports(count):
                 continue
 
 
-def traffic(fashion, local):
-    """Returns the bytes that a batch of a worker pushes and pulls."""
+def traffic(fashion, local, *more):
+    """Returns the bytes that a batch of a worker pushes and pulls. more: further options of the job."""
     rounds, at_once, port = 400, max(1, local), free_ports(3)
     launch = [fashion.build / "tools/distrib", "launch", "--ps", "1", "--workers", "2", "--"]
-    command = fashion.command(f"bytes{local}", "--steps", rounds * at_once, "--local_steps", local, "--batch", 2,
-                              "--metrics", f"127.0.0.1:{port}")
+    command = fashion.command("-".join(["bytes", str(local), *more]), "--steps", rounds * at_once, "--local_steps", local,
+                              "--batch", 2, "--metrics", f"127.0.0.1:{port}", *more)
     last = {}
     over = threading.Event()
 
@@ -101,7 +101,8 @@ def traffic(fashion, local):
     pushed = last["pushed_bytes_total"] / last["pushes_total"]
     pulled = last["pulled_bytes_total"] / last["pulls_total"]
     pulls = last["pulls_total"] / last["pushes_total"]
-    print(f"local steps {local}: {last['pushes_total']:.0f} pushes of {pushed:.0f} bytes, {pulls:.3f} pulls of {pulled:.0f} "
+    title = " ".join(["local steps", str(local), *more])
+    print(f"{title}: {last['pushes_total']:.0f} pushes of {pushed:.0f} bytes, {pulls:.3f} pulls of {pulled:.0f} "
           f"bytes for each", flush=True)
     if last["pushes_total"] < rounds:
         raise SystemExit(f"bytes: the last look was after {last['pushes_total']:.0f} pushes")

@@ -479,6 +479,9 @@ TEST_CASE("with_wire_format: values and gradients are rounded as if they were se
   CHECK(trained(builder.with_wire_format(distrib::FloatFormat::float32)) == exact);
   CHECK(rounded != exact);
   CHECK(trained(builder.with_wire_format(distrib::FloatFormat::float16)) != rounded);
+  const std::string int8 = trained(builder.with_wire_format(distrib::Int8Gradients{}));
+  CHECK(int8 != rounded);
+  CHECK(trained(builder.with_wire_format(distrib::Int8Gradients{})) == int8);
   // It stays when another role is set after it.
   CHECK(
       trained(builder.with_wire_format(distrib::FloatFormat::bfloat16).with_placement(distrib::RoundRobinStrategy{})) ==

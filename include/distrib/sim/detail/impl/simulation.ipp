@@ -63,7 +63,7 @@ class SimulatedJob {
     program.contribute = [this, contributor, rank](Step step, std::span<const SharedBuffer> values) {
       std::vector<std::shared_ptr<AlignedBuffer>> gradients;
       for (const ShardLayout& layout : planned_.layouts)
-        gradients.push_back(std::make_shared<AlignedBuffer>(layout.wire_block_bytes()));
+        gradients.push_back(std::make_shared<AlignedBuffer>(layout.gradient_block_bytes()));
       (*contributor)(rank, step, values, gradients);
       return std::vector<SharedBuffer>{gradients.begin(), gradients.end()};
     };
