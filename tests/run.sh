@@ -357,6 +357,10 @@ case ${1:-} in
     [ $# -gt 1 ] || scripts=(tests/engines/*.*)
     ensure_packages build tests engines
     build release fashion_mnist_convert fashion_mnist_train distrib_command || exit
+    if [[ ${scripts[*]} == */kubernetes.py* ]]; then
+      ensure_versitygw || exit
+      export DISTRIB_VERSITYGW=$versitygw
+    fi
     if [[ ${scripts[*]} == *kafka* ]]; then build release distrib_kafka_counting || exit; fi
     for script in "${scripts[@]}"; do part "$script" engine "$script"; done
     ;;

@@ -246,11 +246,16 @@ says 'another process of this task has taken over its cuts'
 begin busy --ps 1 --workers 2 -- --steps 400000
 first=$launch
 until_there model.ckpt-
+owner=$(pid_of ps0)
+began=$EPOCHREALTIME
 results=third begin busy --ps 1 --workers 2 -- --steps 400000
 status=0
 wait "$launch" || status=$?
 [ $status -eq 65 ] || fail "busy: the second process ends with $status"
-says 'the directory is in use'
+took=$(((${EPOCHREALTIME/./} - ${began/./}) / 1000))
+says "/job:ps/task:0 on .*, process $owner: .*the directory is in use"
+echo "the second job ends after $took ms"
+[ $took -le 6000 ] || fail "busy: the second job ends after $took ms, not within 6 s"
 kill -TERM "$first"
 wait "$first" || true
 
