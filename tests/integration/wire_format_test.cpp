@@ -25,7 +25,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr WireFormat wire_formats[] = {FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16, Int8Gradients{}};
+constexpr WireFormat wire_formats[] = {FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16,
+                                       Int8Gradients{}};
 
 template <class Builder>
 auto run_local(const Builder& builder) -> TrainingResult {
