@@ -190,8 +190,8 @@ KNOWN = [
     ("ps/cut/impl/object_cuts_core.ipp",
      "  if (has_links_ && !unneeded) co_return true;\n", "",
      "ps/cut/object_cuts_core", "*a cut on which a link stands*"),
-    ("ps/cut/impl/object_cuts.ipp", "  if (!older.empty()) older.pop_back();\n", "", "train/checkpoint_store",
-     "*the newest checkpoints are kept*"),
+    ("ps/cut/impl/object_cuts.ipp", "  if (!older.empty()) older.pop_back();\n", "", "ps/cut/object_cuts",
+     "*all cuts but the newest are dropped*"),
 ]
 
 # --- mistakes ---

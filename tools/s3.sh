@@ -24,7 +24,8 @@ ensure_versitygw() {
   versitygw=$venv/bin/versitygw
   [ "$(cat "$venv/versitygw" 2>/dev/null)" != $versitygw_version ] || return 0
   command -v go >/dev/null || ensure_packages go
-  mkdir -p "$venv/bin" && phase "build versitygw $versitygw_version" build_versitygw "$venv/bin" && echo $versitygw_version >"$venv/versitygw"
+  mkdir -p "$venv/bin" && phase "build versitygw $versitygw_version" build_versitygw "$venv/bin" &&
+    echo $versitygw_version >"$venv/versitygw"
 }
 
 # Go 1.21 and newer download the toolchain that a module asks for. An older one can download it, but does not use it.

@@ -149,6 +149,7 @@ if __name__ == "__main__":
             "data_claim": "", "data_dir": "s3://bucket/data", "train_dir": "s3://bucket/stored",
             "credential_secret_name": "", "environment_secret_name": SECRET,
             "environment": {"AWS_ENDPOINT_URL": ENDPOINT, "AWS_REGION": "us-east-1"},
-            "egress": [{"to": [{"podSelector": {"matchLabels": LABELS}}], "ports": [{"port": PORT, "protocol": "TCP"}]}]}),
+            "egress": [{"to": [{"podSelector": {"matchLabels": LABELS}}],
+                        "ports": [{"port": PORT, "protocol": "TCP"}]}]}),
         (old, "statefulset", {"kubernetes_minor": 21}),
         (wrong, "statefulset", {"data_flag": "--date"})], programs=[versitygw.resolve()]))

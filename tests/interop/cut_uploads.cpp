@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One shard of a job of two shards that saves its cuts in an object store, for s3.py, which kills it in uploads. Each cut
-// is an upload of parts. Server, region and keys come from the environment.
+// One shard of a job of two shards that saves its cuts in an object store, for s3.py, which kills it in uploads. Each
+// cut is an upload of parts. Server, region and keys come from the environment.
 //
 // usage: cut_uploads URL SHARD
 //

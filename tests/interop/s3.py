@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Real object stores (versitygw, SeaweedFS): boto3 reads what this library wrote, and this library reads what boto3 wrote, keys of
-all kinds, parts, conditions, listings, refusals; 2000 random requests are signed as botocore signs them; and shards that
-save cuts are killed in uploads, which leaves nothing behind.
+"""Real object stores (versitygw, SeaweedFS): boto3 reads what this library wrote, and this library reads what boto3
+wrote, keys of all kinds, parts, conditions, listings, refusals; 2000 random requests are signed as botocore signs them;
+and shards that save cuts are killed in uploads, which leaves nothing behind.
 
 usage: s3.py PROGRAMS
 
@@ -281,7 +281,7 @@ def kills_in_uploads(programs, ours, boto, kills):
 
 
 def what_is_left(boto, step):
-    """The claims of both last processes, the two newest checkpoints with their cuts, and the newest cut of each shard."""
+    """Claims of both last processes, the two newest checkpoints with their cuts, and the newest cut of each shard."""
     uploads = uploads_there(boto)
     assert not uploads, f"uploads are left: {uploads}"
     keys = [one["Key"] for one in boto.list_objects_v2(Bucket=BUCKET, Prefix="run/")["Contents"]]
@@ -313,8 +313,8 @@ def main():
                 print(f"{kind.name}, boto3 and this library agree ({time.monotonic() - began:.0f} s)", flush=True)
                 began = time.monotonic()
                 steps = kills_in_uploads(programs, ours, server.client, kills)
-                print(f"{kind.name}: {kills} kills in uploads, {steps} steps of two shards, and nothing but checkpoints, "
-                      f"newest cuts and claims is left ({time.monotonic() - began:.0f} s)", flush=True)
+                print(f"{kind.name}: {kills} kills in uploads, {steps} steps of two shards, and nothing but checkpoints,"
+                      f" newest cuts and claims is left ({time.monotonic() - began:.0f} s)", flush=True)
             finally:
                 server.stop()
 

@@ -126,6 +126,25 @@ TEST_CASE("ObjectCuts: cuts are saved, found, read, dropped, and removed at the 
   CHECK(bucket->count("run/cuts/") == 2);  // of the two checkpoints that stay
 }
 
+TEST_CASE("ObjectCuts: all cuts but the newest are dropped, in one process with all shards", "[ps]") {
+  ObjectAccess access;
+  access.open = support::map_stores(new_bucket());
+  access.nonce = 1;
+  const CutOwner owner{quarters(2), 0, {"map://bucket/run", 1, {.max_to_keep = 2}}, {AnyUpdater{Sgd{}}}};
+  ObjectCuts cuts{owner, access, CutShards::all};
+  CutWork found;
+  cuts.open(found);
+  cuts.drop_older();  // there is none
+  for (const Step step : {3U, 6U}) {
+    const auto block = std::make_shared<AlignedBuffer>(32 * sizeof(float));
+    const Cut both[] = {{step, block, {}, {}}, {step, block, {}, {}}};
+    cuts.save(both);
+  }
+  cuts.drop_older();
+  CHECK(cuts.read(6).size() == 2);
+  CHECK_THROWS_AS(cuts.read(3), std::system_error);
+}
+
 TEST_CASE("ObjectCuts: a process that is followed tells nothing more", "[ps]") {
   const auto bucket = new_bucket();
   ObjectProcess first{bucket, quarters(1), 0, 1};
