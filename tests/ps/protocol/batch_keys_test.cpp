@@ -216,7 +216,7 @@ TEST_CASE("BatchKeys: equal batches make equal bytes, whatever the memory held b
     std::vector<std::shared_ptr<AlignedBuffer>> contributions;
     for (std::size_t shard = 0; shard < 2; ++shard) {
       auto block = std::make_shared<AlignedBuffer>(std::size_t{1} << 16);
-      std::ranges::fill(block->bytes().subspan(layouts[shard].block_bytes()), garbage);
+      std::ranges::fill(block->bytes().subspan(layouts[shard].gradient_block_bytes()), garbage);
       batch.begin(shard, *block);
       contributions.push_back(std::move(block));
     }
