@@ -6,7 +6,7 @@ usage: serving.py BUILD [TEST...] [--seconds N] [--every N] [--interval S] [--se
 
 2 parameter servers, 2 workers and click_serve, each a process; a position each S seconds (0.5). TEST is one of these; by
 default both run, in this order.
-  flat    without kills, for --seconds (1800): the resident memory of each process, as medians of eight parts of the last
+  flat    without kills, for --seconds (1800), when it is asked to stop: the resident memory of each process, as medians of eight parts of the last
           four fifths of the time, may differ by 5 % (judged from 600 seconds on: tables must be full before)
   kills   the same job, with a kill -9 of one of the five processes each --every (20) seconds, once the job has come
           further than before the last kill
@@ -17,11 +17,12 @@ In both jobs
   - an answer to the same lines at the same position must always be the same, and be what Python computes from the log;
   - half of the updates must be served within 1 s: from the last look at the parameter servers before a step was done, to
     the first look at the server after that step was served.
-If both run, each step that both have exported must have the same digests, and the jobs must end with the same bits.
+If both run, each step that both have exported must have the same digests, and each checkpoint of both the same bits.
 
 Exit code 1: something is wrong, or a target is missed. TRAIN_OPTIONs go to the jobs: `-- --max_rows=1000000`.
 """
 import argparse
+import hashlib
 import http.client
 import json
 import math
@@ -190,8 +191,8 @@ class Task:
 class Run:
     """One job, its server, and all looks at them, each in a thread of its own."""
 
-    def __init__(self, setting, name, steps, export_every, save_every):
-        self.setting, self.name, self.steps = setting, name, steps
+    def __init__(self, setting, name, steps, export_every, save_every, seconds=None):
+        self.setting, self.name, self.steps, self.seconds = setting, name, steps, seconds
         self.out = setting.work / name
         self.out.mkdir()
         ports = free_ports(len(TRAINING) + 1)
@@ -281,7 +282,7 @@ class Run:
         except FileNotFoundError:
             return
         while name:
-            position = int(re.match(r"manifests/(\d+)-", name)[1])
+            position = position_of(name)
             if position in self.manifests:
                 break
             try:
@@ -334,9 +335,9 @@ class Run:
     # The run.
 
     def go(self, every=None):
-        """Trains to the end; kills a process each `every` seconds, if that is not None."""
+        """Trains to the end, or for `seconds`; kills a process each `every` seconds, if that is not None."""
         began = time.monotonic()
-        limit = began + 4 * self.setting.seconds + 120
+        limit = began + (self.seconds or 300) + 120
         self.looked = began
         for task in self.tasks.values():
             task.start()
@@ -344,7 +345,7 @@ class Run:
                               (0.2, self.look_at_log), (1 if self.name == "trial" else self.setting.slow, self.look_at_state), (1, self.look_at_checkpoints),
                               (0.5, self.look_at_memory)):
             self.look(seconds, look)
-        due, shown, step_of_kill = began + (every or 0), began, 0
+        due, shown, step_of_kill, killed = began + (every or 0), began, 0, began
         while not self.ended():
             time.sleep(0.02)
             now = time.monotonic()
@@ -352,15 +353,17 @@ class Run:
                 raise Failure(self.errors[0])
             if now > limit:
                 raise Failure(f"{now - began:.0f} s, and the job has not ended")
+            if self.seconds and now > max(began + self.seconds, killed + 3):  # not while a killed task starts
+                self.end_training()
+                break
             if every and now >= due and self.reached[-1][1] > step_of_kill:
-                due, step_of_kill = now + every, self.reached[-1][1]
-                if self.reached[-1][1] < self.steps - 10 * self.setting.rate:
-                    victim = self.setting.dice.choice([name for name, task in self.tasks.items() if task.process.poll() is None])
-                    self.tasks[victim].process.kill()
-                    self.kills.append(victim)
+                due, step_of_kill, killed = now + every, self.reached[-1][1], now
+                victim = self.setting.dice.choice([name for name, task in self.tasks.items() if task.process.poll() is None])
+                self.tasks[victim].process.kill()
+                self.kills.append(victim)
             if now > shown + 30:
                 shown = now
-                print(f"  {now - began:5.0f} s: step {self.reached[-1][1]} of {self.steps}, position {max(list(self.served), default=0)}, "
+                print(f"  {now - began:5.0f} s: step {self.reached[-1][1]}, position {max(list(self.served), default=0)}, "
                       f"{len(self.kills)} kills", flush=True)
         self.until_served()
         self.over.set()
@@ -372,9 +375,6 @@ class Run:
         self.look_at_checkpoints()
         self.tasks["server"].process.send_signal(signal.SIGTERM)
         self.tasks["server"].process.wait(30)
-        self.summary = json.loads((self.out / "summary.json").read_text())
-        if not self.summary["complete"]:
-            raise Failure("the job is not complete")
         return time.monotonic() - began
 
     def ended(self):
@@ -391,11 +391,21 @@ class Run:
                 raise Failure(f"{name} ended with code {code}")
         return not left
 
+    def end_training(self):
+        """Asks all tasks of the training to stop."""
+        for name in TRAINING:
+            self.tasks[name].process.send_signal(signal.SIGTERM)
+        for name in TRAINING:
+            code = self.tasks[name].process.wait(90)
+            if code not in (0, 1, -signal.SIGTERM, -signal.SIGKILL):
+                raise Failure(f"{name} was asked to stop, and ended with code {code}")
+
     def until_served(self):
+        """Waits until the server has the newest position."""
         end = time.monotonic() + 30
-        while not any(step == self.steps for _, step, _ in list(self.served.values())):
+        while position_of(Log(self.out / "log").head()["manifest"]) != max(list(self.served), default=0):
             if time.monotonic() > end or self.errors:
-                raise Failure(self.errors[0] if self.errors else "the last step is not served after 30 s")
+                raise Failure(self.errors[0] if self.errors else "the newest position is not served after 30 s")
             time.sleep(0.05)
 
     def stop(self):
@@ -419,7 +429,7 @@ class Run:
             raise Failure("a step was exported twice")
         both = [step for step in self.checkpoints if step in exported]
         for step in both:
-            if self.checkpoints[step] != exported[step]:
+            if {table: self.checkpoints[step][table] for table in TABLES} != exported[step]:
                 raise Failure(f"step {step}: the checkpoint has {self.checkpoints[step]}, the log {exported[step]}")
         if not (compared and both and self.states and self.computed):
             raise Failure(f"too little was compared: {compared} positions, {len(both)} checkpoints, {self.states} states")
@@ -427,7 +437,7 @@ class Run:
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=ENVIRONMENT)
         if verified.returncode != 0:
             raise Failure(f"the log is not right: {verified.stdout}")
-        print(f"{self.name}: step {self.steps}; {len(self.manifests)} positions in the log, {compared} seen at the server, "
+        print(f"{self.name}: step {max(exported)}; {len(self.manifests)} positions in the log, {compared} seen at the server, "
               f"{len(both)} compared with checkpoints, {self.states} with Python; {len(self.answers)} answers, {self.computed} "
               f"probabilities computed again: all equal", flush=True)
 
@@ -462,13 +472,22 @@ class Run:
         return good
 
 
+def position_of(manifest):
+    return int(re.match(r"manifests/(\d+)-", manifest)[1])
+
+
 def digests_of(path):
-    """Returns the digests of the tables of a safetensors file that `distrib checkpoint export` has written."""
+    """Returns the digests of the tables, and a hash of the other variables, of a file that `distrib checkpoint export` has
+    written."""
     data = path.read_bytes()
     size = struct.unpack_from("<Q", data)[0]
     header = json.loads(data[8:8 + size])
     bytes_of = lambda name: data[8 + size + header[name]["data_offsets"][0]:8 + size + header[name]["data_offsets"][1]]
-    digests = {}
+    dense = hashlib.sha256()
+    for name in sorted(header):
+        if name != "__metadata__" and not name.startswith(tuple(f"{table}/" for table in TABLES)):
+            dense.update(name.encode() + bytes_of(name))
+    digests = {"": dense.hexdigest()}
     for table, dim in TABLES.items():
         keys, values = bytes_of(f"{table}/keys"), bytes_of(f"{table}/values")
         rows = {key: values[4 * dim * i:4 * dim * (i + 1)] for i, key in enumerate(struct.unpack(f"<{len(keys) // 8}Q", keys))}
@@ -515,12 +534,12 @@ def main():
             setting.rate = (trial.reached[-1][1] - 100) / (trial.reached[-1][0] - begin)
             export_every = max(1, round(setting.rate * given.interval))
             save_every = export_every * max(1, round(min(20, given.seconds / 6) / given.interval))
-            steps = save_every * max(1, round(setting.rate * given.seconds / save_every))
-            print(f"trial: {setting.rate:.0f} steps/s; so {steps} steps, a position each {export_every}, a checkpoint each "
-                  f"{save_every}", flush=True)
+            steps = save_every * (10 + round(10 * setting.rate * given.seconds / save_every))  # more than it can make
+            print(f"trial: {setting.rate:.0f} steps/s; so a position each {export_every} steps, a checkpoint each {save_every}",
+                  flush=True)
             ran = {}
             for test in tests:
-                run = ran[test] = Run(setting, test, steps, export_every, save_every)
+                run = ran[test] = Run(setting, test, steps, export_every, save_every, given.seconds)
                 runs.append(run)
                 took = run.go(given.every if test == "kills" else None)
                 run.check()
@@ -536,9 +555,10 @@ def main():
                 both = flat.keys() & kills.keys()
                 if not both or any(flat[step] != kills[step] for step in both):
                     raise Failure("the digests of a step differ with kills")
-                if ran["flat"].summary["parameters_sha256"] != ran["kills"].summary["parameters_sha256"]:
-                    raise Failure("the bits at the end differ with kills")
-                print(f"{len(both)} exported steps have the same digests with kills and without, and the end the same bits")
+                saved = ran["flat"].checkpoints.keys() & ran["kills"].checkpoints.keys()
+                if not saved or any(ran["flat"].checkpoints[step] != ran["kills"].checkpoints[step] for step in saved):
+                    raise Failure("the bits of a checkpoint differ with kills")
+                print(f"the same with kills and without: digests of {len(both)} exported steps, {len(saved)} checkpoints")
         except Failure as failure:
             for name, task in runs[-1].tasks.items() if runs else ():
                 for line in task.lines[-15:]:
