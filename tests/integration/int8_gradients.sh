@@ -12,16 +12,14 @@ train=("$programs/fashion_mnist_train" --data data --batch 16 --wire_format int8
 hash_of() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json"))["parameters_sha256"])' "$1"; }
 same_bits() { [ "$(hash_of "$1" 2>&1)" = "$expected" ] || { fail "$1: the hash differs from that of one process"; tail -n 30 "$1.log" >&2; }; }
 
-few=(--steps 150 --save_every 10 --evaluate_every 10)
+few=(--steps 600 --save_every 20 --evaluate_every 20)
 "${train[@]}" "${few[@]}" --workers 3 --out local >local.log
 expected=$(hash_of local)
 python3 - <<'EOF' || fail 'one process'
 import json, sys
 summary = json.load(open("local/summary.json"))
-sys.exit(not (summary["steps"] == 150 and summary["test_accuracy"] > 0.6))
+sys.exit(not (summary["steps"] == 600 and summary["test_accuracy"] > 0.6))
 EOF
-"${train[@]}" "${few[@]}" --workers 3 --wire_format bfloat16 --out halves >halves.log
-[ "$(hash_of halves)" != "$expected" ] || fail 'bfloat16 has the same hash'
 timeout -k 5 120 "$distrib" launch --ps 3 --workers 3 -- "${train[@]}" "${few[@]}" --parts 3 --shards 2 --out cut >cut.log 2>&1 ||
   fail 'cut'
 same_bits cut
