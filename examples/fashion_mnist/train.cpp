@@ -8,9 +8,6 @@
 #include <distrib/core/usable_cpus.hpp>
 #include <distrib/data/remote_tfrecords.hpp>
 #include <distrib/ecosystem.hpp>
-#ifdef DISTRIB_EXAMPLE_HTTP
-#include <distrib/train/hooks/report_train_job.hpp>
-#endif
 
 #include <algorithm>
 #include <chrono>
@@ -22,14 +19,6 @@
 #include <vector>
 
 namespace {
-
-#ifdef DISTRIB_EXAMPLE_HTTP
-using ReportTrainJob = distrib::ReportTrainJob;
-#else
-struct ReportTrainJob {
-  void on_end(const distrib::JobEnd&) {}  // without HTTP nothing is reported
-};
-#endif
 
 /// Returns how many tasks on the host of this one come before it, in the list of parameter servers, then of workers.
 auto tasks_before(const distrib::ClusterFlags& flags) -> std::size_t {
@@ -96,7 +85,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
                                  distrib::SaveCheckpoint{.directory = s.checkpoints, .every_steps = s.save_every},
                                  distrib::WriteSummaries{s.out + "/events"},
                                  distrib::Evaluate{evaluation.batch(500), s.evaluate_every}, distrib::ShowProgress{},
-                                 ReportTrainJob{})
+                                 TrainJobReport{})
                      .with_wire_format(wire_format(s))
                      .with_object_stores(object_stores())
                      .with_seed(s.seed)

@@ -131,7 +131,6 @@ TEST_CASE("wire format: int8 gradients have the same bits when processes die, al
   const std::string plain = check(base);
   CHECK(check(base.with_local_steps(4, AdamW{.learning_rate = 0.02F})) != plain);
   CHECK(check(base.with_gradient_clipping(ClipByNorm{0.5F}).with_check_numerics()) != plain);
-  CHECK(run_local(base.with_seed(12)).parameters_sha256 != plain);
 }
 
 TEST_CASE("wire format: interrupted and started again it ends with the undisturbed hash", "[integration]") {
