@@ -278,7 +278,7 @@ TEST_CASE("a replica is ready when it is warm, and keeps its limit of memory") {
 TEST_CASE("the memory of a replica stays the same over deltas and bases, and while a view is kept") {
   const bool measured = !DISTRIB_TEST_ADDRESS_SANITIZER && !DISTRIB_TEST_THREAD_SANITIZER && !DISTRIB_TEST_EMULATED;
   const std::uint64_t positions = measured ? 1050 : 210;
-  const std::uint64_t warm = positions / 7;  // from then on nothing may grow
+  constexpr std::uint64_t warm = 150;  // from then on nothing may grow
   constexpr std::uint64_t rows = 1200;
   constexpr std::uint64_t base_every = 21;  // 20 deltas, then a base
   const auto bucket = std::make_shared<support::MapObjects>();
