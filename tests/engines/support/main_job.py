@@ -51,7 +51,7 @@ def outside(script, build_folder, operators, programs):
     alone = ["unshare", "--mount", "--net", "--pid", "--uts", "--fork", "--kill-child", "--mount-proc", "--"]
     if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
         skip("this machine does not allow private network and process namespaces (unshare)")
-    build(*PROGRAMS, *(["kube-proxy", *operators, *control_plane.SCHEDULERS] if operators else []))
+    build(*PROGRAMS, *(["kube-proxy", *operators] if operators else []))
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda received, _: sys.exit(128 + received))
     groups = f"distrib-engines-{os.getpid()}"
@@ -60,8 +60,6 @@ def outside(script, build_folder, operators, programs):
         made = watched([*images, *(control_plane.BIN / name for name in operators), *programs], signal.SIGTERM)
         for name in operators:
             (pathlib.Path(folder) / f"{name}.yaml").write_text(control_plane.manifest(name))
-        if operators:
-            (pathlib.Path(folder) / "volcano.yaml").write_text(control_plane.definitions_of_volcano())
         # When the first process of the namespaces ends, all other processes in there are killed.
         return made or watched([*alone, sys.executable, "-B", script, build_folder, folder, groups], signal.SIGKILL)
 
