@@ -6,8 +6,9 @@ usage: serving.py BUILD [TEST...] [--seconds N] [--every N] [--interval S] [--se
 
 2 parameter servers, 2 workers and click_serve, each a process; a position each S seconds (0.5). TEST is one of these; by
 default both run, in this order.
-  flat    without kills, for --seconds (1800), when it is asked to stop: the resident memory of each process, as medians of eight parts of the last
-          four fifths of the time, may differ by 5 % (judged from 600 seconds on: tables must be full before)
+  flat    without kills, for --seconds (1800); then it is asked to stop. The resident memory of each process, as medians of
+          eight parts of the last four fifths of the time, may differ by 5 % (judged from 600 seconds on: tables must be
+          full before)
   kills   the same job, with a kill -9 of one of the five processes each --every (20) seconds, once the job has come
           further than before the last kill
 
