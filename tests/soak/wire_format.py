@@ -13,14 +13,10 @@ TEST is one of these; by default both run.
 
 --seeds, --steps: for accuracy (3, 1408). Exit code 1: a target is missed.
 """
-import argparse
-import pathlib
 import statistics
-import sys
-import tempfile
 import time
 
-from local_steps import Fashion, traffic
+from local_steps import run_tests, traffic
 
 BYTES = {"bfloat16": 4.01 / 8, "int8": 3.02 / 8}
 ACCURACY = 0.01
@@ -61,25 +57,5 @@ def accuracy(fashion, options):
     return good
 
 
-TESTS = {"bytes": bytes_of, "accuracy": accuracy}
-
-
-def main():
-    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1])
-    parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("tests", nargs="*", default=list(TESTS))
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=1408)  # 6 epochs of 60 000 images, 88 rounds of 16
-    options = parser.parse_args()
-    if unknown := set(options.tests) - set(TESTS):
-        parser.error(f"no test {unknown.pop()}")
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory() as work:
-        fashion = Fashion(options.build.resolve(), pathlib.Path(work))
-        met = [TESTS[test](fashion, options) for test in options.tests]
-    print(f"{time.monotonic() - began:.0f} s")
-    sys.exit(0 if all(met) else 1)
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(__doc__, {"bytes": bytes_of, "accuracy": accuracy})
