@@ -215,6 +215,33 @@ TEST_CASE("a chain of parts that nobody commits ends with all rows") {
   CHECK(step == 16);
 }
 
+TEST_CASE("an asynchronous part whose position went to another one is given up, and the next one has all rows") {
+  distrib::ExportRules rules = StartedCore::rules();
+  rules.synchronous = false;
+  distrib::ExportCore core{rules, 0, {}};
+  ExportActions out;
+  core.start(out);
+  core.log_read({}, out);
+  const distrib::LogHead begun = std::get<SwapHead>(out.at(1)).head;
+  core.swapped(true, out);
+  REQUIRE(core.plan(5, {}).label == 1);
+  core.written(5, part_of_core("a"), {});
+  core.vote(out);
+  CHECK(core.plan(6, {}).kind == ExportPlan::Kind::nothing);  // its position is not decided yet
+  distrib::LogView others = view_at(5, 0, part_of_core("b"));
+  others.head.log = begun.log;
+  others.head.epochs = begun.epochs;
+  // Of a job with one shard, as this one is: who compacts the log. Or with two: the job before this one.
+  if (GENERATE(true, false)) others.manifest->parts.push_back(part_of_core("c"));
+  core.poll(out);
+  core.log_read(others, out);
+  CHECK(!core.is_busy());
+  CHECK(!core.has_pending());
+  const ExportPlan next = core.plan(7, {});
+  CHECK(next.kind == ExportPlan::Kind::full);
+  CHECK(next.label == 2);
+}
+
 TEST_CASE("a shard whose chain begins with a part that another shard lacks exports all rows until one is committed") {
   distrib::ExportRules rules = StartedCore::rules();
   rules.shards = 2;

@@ -111,19 +111,22 @@ DISTRIB_DECL auto ExportCore::committed_part() const -> const LogPart* {
 // Drops the parts that are committed, and those that never will be.
 DISTRIB_DECL void ExportCore::note_committed(ExportActions& out) {
   const LogPart* const committed = committed_part();
-  if (committed == nullptr) return;
-  const auto own = std::ranges::find(pending_, committed->name,
-                                     [](const Pending& one) -> const std::string& { return one.vote.part.name; });
+  const auto is_committed = [&](const std::string& part) { return committed != nullptr && committed->name == part; };
+  const auto own = std::ranges::find_if(pending_, [&](const Pending& one) { return is_committed(one.vote.part.name); });
   if (own != pending_.end()) {
     for (auto counted = pending_.begin(); counted <= own; ++counted)
       if (counted->voted) out.emplace_back(export_action::Remove{vote_name(counted->vote.label, rules_.shard, epoch_)});
     pending_.erase(pending_.begin(), own + 1);
     is_blocked_ = false;
   }
-  // Who compacts a log commits parts that this shard did not write. What follows from others has to be full.
-  const bool follows = pending_.empty()
-                           ? base_.empty() || base_ == committed->name
-                           : pending_.front().vote.part.is_full() || pending_.front().vote.part.on == committed->name;
+  // Who compacts a log, and a job with another number of shards, commit parts that this shard did not write. What follows
+  // from its own has to be full then. The label of an asynchronous job is a position: it is in time only for that.
+  const auto can_be_committed = [&](const LogVote& first) {
+    if (!rules_.synchronous && first.label <= view_.head.position) return false;
+    return first.part.is_full() || is_committed(first.part.on);
+  };
+  const bool follows =
+      pending_.empty() ? base_.empty() || is_committed(base_) : can_be_committed(pending_.front().vote);
   if (follows) return;
   forget_base();
   pending_.clear();
