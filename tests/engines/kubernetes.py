@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the main job on a Kubernetes node on this machine, from the template statefulset.yaml.jinja of the examples.
 
-usage: kubernetes.py BUILD
+usage: kubernetes.py BUILD [JOB...]      all of these jobs, or those that are named
 
 The node consists of kube-apiserver, kube-controller-manager, kube-scheduler, kubelet, CoreDNS and kube-router's
 firewall, built from the Go module proxy if the cache directory does not have them (half an hour, 3 GB), and of etcd,

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the main job as a JobSet, a TrainJob and a TFJob, and in a queue of Kueue, on a Kubernetes node on this machine with
-the operators of all of them.
+"""Runs the main job as a JobSet, a TrainJob and a TFJob, and as a gang of Kueue and of Volcano, on a Kubernetes node on
+this machine with the operators of all of them.
 
-usage: kubernetes_operators.py BUILD
+usage: kubernetes_operators.py BUILD [SCENARIO...]     jobset, jobset-wrong, ..., volcano; without a name: all
 
 The node is the one of kubernetes.py, with kube-proxy, and with JobSet's controller, Kubeflow's Trainer and training
-operator, and Kueue from the Go module proxy, installed with their own manifests. A parameter server (of the JobSet and the
-TrainJob: its pod, deleted by force) and a worker are killed during the training. The job must end by itself, its parameter
-servers with it, with the same parameters as one undisturbed process; the status of a TrainJob has its progress. A TFJob
-whose parameter server is evicted fails, and must continue when it is applied again. Jobs with a wrong flag must fail at
-once. Of a job that has room for some of its pods only, Kueue starts none; when there is room for all, it completes. Needs
-root. Exit code 77: skipped.
+operator, Kueue and Volcano from the Go module proxy, the first four installed with their own manifests. A parameter
+server (of the JobSet and the TrainJob: its pod, deleted by force) and a worker are killed during the training. The job
+must end by itself, its parameter servers with it, with the same parameters as one undisturbed process; the status of a
+TrainJob has its progress. A TFJob whose parameter server is evicted fails, and must continue when it is applied again.
+Jobs with a wrong flag must fail at once. Of a job that has room for some of its pods only, Kueue and Volcano start none;
+when there is room for all, it completes. Needs root. Exit code 77: skipped.
 """
 
 import json
@@ -107,14 +107,39 @@ def kueue(job, node, expected):
     has_quota(1)
     job.apply()
     until("the queue to hold the job back", pending, node.processes, 60)
+    none_starts(job, "Kueue")
+    has_quota(4)
+    completes(job, expected)
+
+
+def volcano(job, node, expected):
+    """Another pod takes so much CPU that one pod of the job has no room: none starts before that pod has gone."""
+    def held_back():
+        status = json.loads(node.kubectl("get", f"podgroup/{job.name}", "-o", "json")).get("status", {})
+        said = [one.get("message", "") for one in status.get("conditions", []) if one["type"] == "Unschedulable"]
+        return [text for text in said if text.startswith(f"1/{PS + WORKERS} tasks in gang unschedulable")]
+
+    cpus = json.loads(node.kubectl("get", "node", "-o", "json"))["items"][0]["status"]["allocatable"]["cpu"]
+    node.make_stranger("filler", cpu=f"{int(cpus) * 1000 - 250 * (PS + WORKERS) + 100}m")
+    job.apply()
+    until("all pods to be made", lambda: len(job.pods("ps") + job.pods("worker")) == PS + WORKERS, node.processes, 60)
+    job.say(f"its PodGroup says: {until('Volcano to see room for all but one', held_back, node.processes, 60)[0]}")
+    none_starts(job, "Volcano")
+    node.kubectl("delete", "pod", "--force", "filler")
+    completes(job, expected)
+
+
+def none_starts(job, who):
     end = time.monotonic() + 10
     while time.monotonic() < end:
         bound = [pod["metadata"]["name"] for pod in job.pods("ps") + job.pods("worker") if pod["spec"].get("nodeName")]
-        assert not bound, f"Kueue started {bound}, and there is no room for all"
+        assert not bound, f"{who} started {bound}, and there is no room for all"
         time.sleep(0.5)
-    job.say("Kueue starts none of its pods for 10 s, as there is no room for all")
-    has_quota(4)
-    until("all pods to be ready", job.all_running, node.processes, 180)
+    job.say(f"{who} starts none of its pods for 10 s, as there is no room for all")
+
+
+def completes(job, expected):
+    until("all pods to be ready", job.all_running, job.node.processes, 180)
     job.say("all pods are ready")
     job.ended(f"jobset/{job.name}", "Completed")
     job.check(expected)
@@ -153,6 +178,7 @@ if __name__ == "__main__":
         (trainjob, "trainjob", {"probe": ["fashion_mnist_train", "--probe"], "egress": [STATUS_SERVER]}),
         (trainjob_wrong, "trainjob", {"data_flag": "--date"}),
         (kueue, "jobset", {"queue": "team"}),
+        (volcano, "jobset", {"gang": True}),
         (tfjob, "tfjob", {}),
         (tfjob_evicted, "tfjob", {"ps_max_unavailable": 1, "train_claim": "kept"}),
         (tfjob_wrong, "tfjob", {"data_flag": "--date"})], OPERATORS))

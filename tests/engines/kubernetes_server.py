@@ -24,12 +24,12 @@ import control_plane  # noqa: E402
 import render_templates  # noqa: E402
 
 # The files that define kinds of their own, and the Go module of each.
-TRAINER = control_plane.TRAINER
+TRAINER, VOLCANO = control_plane.TRAINER, control_plane.VOLCANO
 DEFINITIONS = [(control_plane.OPERATORS["jobset-0.12.0"][0], "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"),
                (control_plane.OPERATORS["training-operator-1.9.0"][0], "manifests/base/crds/kubeflow.org_tfjobs.yaml"),
                (TRAINER, "manifests/base/crds/trainer.kubeflow.org_trainingruntimes.yaml"),
                (TRAINER, "manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml"),
-               ("volcano.sh/volcano@v1.15.1", "config/crd/volcano/bases/scheduling.volcano.sh_podgroups.yaml"),
+               (VOLCANO, "config/crd/volcano/bases/scheduling.volcano.sh_podgroups.yaml"),
                ("github.com/cert-manager/cert-manager@v1.19.1", "deploy/crds/cert-manager.io_certificates.yaml")]
 NAMESPACES = {"default", render_templates.SETS["much"]["namespace_name"]}
 PLURALS = {"NetworkPolicy": "networkpolicies"}

@@ -26,12 +26,16 @@ DNS = f"coredns-{DNS_VERSION}"
 FIREWALL = "kube-router-2.1.0"  # enforces NetworkPolicies
 OTHERS = {FIREWALL: ("github.com/cloudnativelabs/kube-router/v2@v2.1.0", "/cmd/kube-router")}  # module, program in it
 TRAINER = "github.com/kubeflow/trainer/v2@v2.3.0"
+VOLCANO, VOLCANO_API = "volcano.sh/volcano@v1.14.1", "volcano.sh/apis@v1.14.0"
 # Operators with resource definitions of their own: the module, the program in it, the folder of its manifests.
 OPERATORS = {"jobset-0.12.0": ("sigs.k8s.io/jobset@v0.12.0", "", "config/default"),
              "training-operator-1.9.0": ("github.com/kubeflow/training-operator@v1.9.0", "/cmd/training-operator.v1",
                                          "manifests/overlays/standalone"),
              "trainer-2.3.0": (TRAINER, "/cmd/trainer-controller-manager", "manifests/overlays/manager"),
              "kueue-0.19.2": ("sigs.k8s.io/kueue@v0.19.2", "/cmd/kueue", "config/default")}
+# Volcano's scheduler and controllers run beside the node's own, not in pods: the module and the program of each.
+SCHEDULERS = {"volcano-controllers-1.14.1": (VOLCANO, "/cmd/controller-manager"),
+              "volcano-scheduler-1.14.1": (VOLCANO, "/cmd/scheduler")}
 # Lines of an operator's manifests that are changed: (file, old, new). JobSet is installed already; the Trainer's feature
 # that a job may report its progress is off by default.
 CHANGES = {"trainer-2.3.0": [
@@ -104,8 +108,10 @@ def source_of(program, folder):
         (folder / "main.go").write_text(DNS_PROGRAM)
         go("get", f"github.com/coredns/coredns@v{DNS_VERSION}", folder=folder)
         return "."
-    if other := (OTHERS | OPERATORS).get(program):
+    if other := (OTHERS | OPERATORS | SCHEDULERS).get(program):
         (name, version), path = other[0].split("@"), other[1]
+        if program in SCHEDULERS:
+            replace_as_volcano(folder)
     else:
         replace_parts(folder)
         name, version, path = "k8s.io/kubernetes", f"v{VERSION}", f"/cmd/{program}"
@@ -119,6 +125,14 @@ def replace_parts(folder):
     for part in (r["Path"] for r in required if r["Version"] == "v0.0.0"):
         go("mod", "edit", f"-replace={part}={part}@v0{VERSION[1:]}", folder=folder)
     go("mod", "edit", f"-require={MODULE}", folder=folder)
+
+
+def replace_as_volcano(folder):
+    """Replaces versions as Volcano's go.mod does, which counts in its own tree only; its API is a module of its own."""
+    for one in json.loads(go("mod", "edit", "-json", module(VOLCANO)["GoMod"], folder=folder))["Replace"]:
+        new = one["New"]
+        by = VOLCANO_API if new["Path"].startswith("./") else f"{new['Path']}@{new['Version']}"
+        go("mod", "edit", f"-replace={one['Old']['Path']}={by}", folder=folder)
 
 
 def pause_source():
@@ -147,6 +161,19 @@ def manifest(operator):
             for container in document["spec"]["template"]["spec"]["containers"]:
                 container |= {"image": operator, "imagePullPolicy": "Never", "resources": {}}
     return yaml.safe_dump_all(documents)
+
+
+def write_volcano(folder):
+    """Writes volcano.yaml, the kinds that Volcano's programs read, and the scheduler's configuration of its Helm chart.
+
+    Those of its part JobFlow belong to it: its controllers begin only when they have seen objects of all kinds, and
+    nothing is scheduled before one of them has opened the queue.
+    """
+    source = pathlib.Path(module(VOLCANO)["Dir"])
+    kinds = sorted(source.glob("config/crd/*/bases/*.yaml"))
+    (folder / "volcano.yaml").write_text("---\n".join(path.read_text() for path in kinds))
+    config = "volcano-scheduler.conf"
+    (folder / config).write_text((source / "installer/helm/chart/volcano/config" / config).read_text())
 
 
 # --- run ---

@@ -28,19 +28,34 @@ PROGRAMS = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube
 NAMESPACE, PS, WORKERS = "training", 2, 3
 
 
-def main(script, scenarios, operators=(), programs=()):
-    """Runs the scenarios (FUNCTION, TEMPLATE, VALUES). A job has its function's name. Returns the exit code.
+INSIDE = "--inside"
 
-    `programs`: paths of static programs. The node has an image of each, with its name.
+
+def main(script, scenarios, operators=(), programs=()):
+    """Runs the scenarios (FUNCTION, TEMPLATE, VALUES), or those of them that the command line names. A job has its
+    function's name. Returns the exit code.
+
+    `VALUES` are those of the template; "flags", if it is there, are flags of the program that replace those of the main
+    job. `programs`: paths of static programs. The node has an image of each, with its name.
     """
-    if len(sys.argv) == 2:
-        return outside(script, sys.argv[1], operators, programs)
-    return inside(sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], scenarios, operators)
+    if INSIDE in sys.argv:
+        build_folder, _, folder, groups, *names = sys.argv[1:]
+        chosen = [scenario for scenario in scenarios if not names or name_of(scenario[0]) in names]
+        return inside(build_folder, pathlib.Path(folder), groups, chosen, operators)
+    build_folder, *names = sys.argv[1:]
+    if unknown := set(names) - {name_of(scenario[0]) for scenario in scenarios}:
+        print(f"error: there is no scenario {', '.join(sorted(unknown))}", file=sys.stderr)
+        return 64
+    return outside([script, build_folder], names, operators, programs)
+
+
+def name_of(function):
+    return function.__name__.replace("_", "-")
 
 
 # --- outside: makes images, and private namespaces that end together with all their processes ---
 
-def outside(script, build_folder, operators, programs):
+def outside(command, names, operators, programs):
     if os.geteuid() != 0:
         skip("not root: only root may start a container runtime")
     need(etcd="etcd-server", openssl="openssl", containerd="containerd", ctr="containerd", runc="runc", ip="iproute2",
@@ -51,7 +66,7 @@ def outside(script, build_folder, operators, programs):
     alone = ["unshare", "--mount", "--net", "--pid", "--uts", "--fork", "--kill-child", "--mount-proc", "--"]
     if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
         skip("this machine does not allow private network and process namespaces (unshare)")
-    build(*PROGRAMS, *(["kube-proxy", *operators] if operators else []))
+    build(*PROGRAMS, *(["kube-proxy", *operators, *control_plane.SCHEDULERS] if operators else []))
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda received, _: sys.exit(128 + received))
     groups = f"distrib-engines-{os.getpid()}"
@@ -60,8 +75,10 @@ def outside(script, build_folder, operators, programs):
         made = watched([*images, *(control_plane.BIN / name for name in operators), *programs], signal.SIGTERM)
         for name in operators:
             (pathlib.Path(folder) / f"{name}.yaml").write_text(control_plane.manifest(name))
+        if operators:
+            control_plane.write_volcano(pathlib.Path(folder))
         # When the first process of the namespaces ends, all other processes in there are killed.
-        return made or watched([*alone, sys.executable, "-B", script, build_folder, folder, groups], signal.SIGKILL)
+        return made or watched([*alone, sys.executable, "-B", *command, INSIDE, folder, groups, *names], signal.SIGKILL)
 
 
 def watched(command, end):
@@ -103,13 +120,26 @@ def remove_groups(name):
 
 # --- inside: the job ---
 
+def with_flags(command, flags):
+    """The command with these flags in place of its own."""
+    left = list(command)
+    for flag, value in flags.items():
+        if flag in left:
+            left[left.index(flag) + 1] = value
+        else:
+            left += [flag, value]
+    return left
+
+
 class Job:
-    def __init__(self, node, distrib, folder, name, template, **values):
+    def __init__(self, node, distrib, folder, name, template, command, flags=(), **values):
         self.node, self.name, self.distrib, self.began = node, name, distrib, time.monotonic()
         self.result = folder / f"{name}-train"
-        self.steps = int(values["command"][values["command"].index("--steps") + 1])
+        self.command = with_flags(command, dict(flags))
+        self.steps = int(self.command[self.command.index("--steps") + 1])
         done = render_templates.run(distrib, ROOT / f"examples/kubernetes/{template}.yaml.jinja", {
-            "name": name, "namespace_name": NAMESPACE, "image": "trainer", "data_dir": "/data", "train_dir": "/out",
+            "name": name, "namespace_name": NAMESPACE, "image": "trainer", "command": self.command,
+            "data_dir": "/data", "train_dir": "/out",
             "data_claim": "records", "credential_secret_name": "cloud", "credential_secret_key": "key.json",
             "ps_replicas": PS, "worker_replicas": WORKERS, "ps_cpu": "250m", "worker_cpu": "250m",
             "ps_memory": "512Mi", "worker_memory": "512Mi"} | values, "--check")
@@ -225,7 +255,7 @@ def inside(build_folder, folder, groups, scenarios, operators):
         node = Node(stack, folder, groups, NAMESPACE, operators)
         node.claim("records", folder / "records", made=True)
         for scenario, template, values in scenarios:
-            job = Job(node, distrib, folder, scenario.__name__.replace("_", "-"), template, command=command, **values)
+            job = Job(node, distrib, folder, name_of(scenario), template, command, **values)
             if "train_dir" not in values:
                 node.claim(values.get("train_claim", f"{job.name}-train"), job.result, made="train_claim" in values)
             try:

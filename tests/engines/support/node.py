@@ -10,7 +10,7 @@ import urllib.parse
 
 import yaml
 
-from control_plane import BIN, DNS, FIREWALL, start_server, started, until
+from control_plane import BIN, DNS, FIREWALL, SCHEDULERS, start_server, started, until
 
 ADDRESS, SUBNET, DOMAIN, NAME = "10.244.0.1", "10.244.0.0/24", "cluster.local", "node1"
 SERVICES = "10.96.0.0/16"
@@ -86,7 +86,7 @@ class Node:
         info = json.loads(self.server.ask("GET", f"/api/v1/nodes/{NAME}")[1])["status"]["nodeInfo"]
         self.start(stack, FIREWALL, "--run-firewall", "--run-router=false", "--run-service-proxy=false",
                    "--enable-cni=false", f"--kubeconfig={admin}", f"--hostname-override={NAME}", "--health-port=0")
-        self.stranger = self.make_stranger()
+        self.stranger = self.make_stranger("stranger")
         self.install(stack, operators)
         parts = [info[f"{part}Version"] for part in ("kubelet", "containerRuntime", "kernel")]
         print(f"Kubernetes {', '.join([*parts, DNS, FIREWALL, *operators])}: one node is ready", flush=True)
@@ -133,7 +133,8 @@ class Node:
             started([str(path), *map(str, options)], self.folder / f"{program}.log")))
 
     def install(self, stack, operators):
-        """Installs the operators. They and the API server call each other at Service addresses: kube-proxy runs first."""
+        """Installs the operators, and Volcano. They and the API server call each other at Service addresses: kube-proxy
+        runs first."""
         if not operators:
             return
         (self.folder / "kube-proxy.json").write_text(json.dumps(PROXY | {
@@ -142,7 +143,17 @@ class Node:
         self.start(stack, "kube-proxy", f"--config={self.folder}/kube-proxy.json", f"--hostname-override={NAME}")
         for name in operators:
             self.kubectl("apply", "--server-side", "-f", self.folder / f"{name}.yaml")
+        self.kubectl("apply", "--server-side", "-f", self.folder / "volcano.yaml")
+        for name in SCHEDULERS:
+            config = [f"--scheduler-conf={self.folder}/volcano-scheduler.conf"] if "scheduler" in name else []
+            self.start(stack, name, f"--kubeconfig={self.to_server[1]}", "--leader-elect=false", *config)
         self.kubectl("wait", "-A", "--all", "deployment", "--for=condition=available", "--timeout=180s")
+        until("Volcano's queue", lambda: self.is_open("default"), self.processes, 120)
+
+    def is_open(self, queue):
+        """True if the queue of Volcano takes jobs: its controllers have said so."""
+        status, text, _ = self.server.ask("GET", f"/apis/scheduling.volcano.sh/v1beta1/queues/{queue}")
+        return status == 200 and json.loads(text).get("status", {}).get("state") == "Open"
 
     def containerd(self, stack):
         config = self.folder / "containerd.toml"
@@ -224,16 +235,17 @@ class Node:
         tasks = run("ctr", "-n", "k8s.io", "tasks", "ls").splitlines()
         return next(line.split()[1] for line in tasks if line.startswith(self.container(pod)))
 
-    def make_stranger(self):
-        """Makes a pod that belongs to no job."""
-        document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "stranger", "labels": {"app": "stranger"}},
+    def make_stranger(self, name, cpu="0"):
+        """Makes a pod that belongs to no job, and requests `cpu`."""
+        document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": name}},
                     "spec": {"automountServiceAccountToken": False, "containers": [{
-                        "name": "pause", "image": "pause", "imagePullPolicy": "Never", "securityContext": {
+                        "name": "pause", "image": "pause", "imagePullPolicy": "Never",
+                        "resources": {"requests": {"cpu": cpu}}, "securityContext": {
                             "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}}],
                         "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}}}
         self.apply(document)
-        self.kubectl("wait", "--for=condition=ready", "--timeout=60s", "pod/stranger")
-        return self.pods("app=stranger")[0]
+        self.kubectl("wait", "--for=condition=ready", "--timeout=60s", f"pod/{name}")
+        return self.pods(f"app={name}")[0]
 
     def cut_off(self, pod):
         """Drops all packets from and to the pod, as when its node has failed."""
