@@ -6,7 +6,7 @@ import importlib.util
 import re
 
 import render_shapes
-from render_hosts import hosts_without_task
+from render_hosts import hosts_without_task, told_hosts
 from render_names import label_problems, name_problems
 
 
@@ -46,7 +46,8 @@ def pods(document):
     without their subdomain)."""
     kind, name, spec = document["kind"], document["metadata"]["name"], document.get("spec", {})
     if kind in ("StatefulSet", "Deployment"):
-        hosts = [f"{name}-{i}" for i in range(spec.get("replicas", 1))] if kind == "StatefulSet" else []
+        first = spec.get("ordinals", {}).get("start", 0)
+        hosts = [f"{name}-{first + i}" for i in range(spec.get("replicas", 1))] if kind == "StatefulSet" else []
         yield (*template_of(spec["template"]), name, hosts)
     elif kind == "Job":
         yield (*template_of(spec["template"]), name, hosts_of_job(name, spec))
@@ -271,10 +272,12 @@ def pod_rules(pod, own):
 def created_hosts(documents):
     """The names under which the pods of these documents can be reached from their own namespace: without the ending
     that `seen_within` removes."""
-    names = set()
+    names, most = set(), most_workers(documents)
     services = {d["metadata"]["name"]: d["spec"] for d in documents if d["kind"] == "Service"}
     for document in documents:
-        for labels, pod, _, hosts in pods(document):
+        for labels, pod, name, hosts in pods(document):
+            if most and is_told(pod, "DISTRIB_JOB_NAME", "worker") and f"{name}-0" in hosts:
+                hosts = [f"{name}-{i}" for i in range(most)]
             if document["kind"] in ("JobSet", "TrainingRuntime"):
                 network = set_of(document).get("network", {})
                 subdomain = network.get("subdomain", document["metadata"]["name"])
@@ -286,6 +289,18 @@ def created_hosts(documents):
             if subdomain and serves:
                 names |= {f"{host}.{subdomain}" for host in hosts}
     return names
+
+
+def most_workers(documents):
+    """How many workers there may be if the user scales the job: with DISTRIB_RANKS the list of hosts has a name for
+    each. 0: their number is fixed."""
+    dealt = any(is_told(pod, "DISTRIB_RANKS") for document in documents for _, pod, _, _ in pods(document))
+    return max((len(hosts.split(",")) for name, hosts in told_hosts(documents) if dealt and "WORKER" in name), default=0)
+
+
+def is_told(pod, name, value=None):
+    return any(one["name"] == name and value in (None, one.get("value")) for container in pod["containers"]
+               for one in container.get("env", []))
 
 
 def seen_within(documents, host):

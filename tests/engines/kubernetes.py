@@ -6,27 +6,34 @@ usage: kubernetes.py BUILD [JOB...]      all of these jobs, or those that are na
 
 The node consists of kube-apiserver, kube-controller-manager, kube-scheduler, kubelet, CoreDNS and kube-router's
 firewall, built from the Go module proxy if the cache directory does not have them (half an hour, 3 GB), and of etcd,
-containerd and a bridge. Everything runs in private namespaces. There are six jobs:
+containerd and a bridge. Everything runs in private namespaces. There are eight jobs:
 - first: a parameter server is deleted by force and a worker is killed during the training. The job ends by itself, with
   the same parameters as one undisturbed process.
 - again: the whole job is deleted, which asks it to stop. It continues when it is applied again.
 - ends: the parameter servers are a Job and end too. One of them is killed, and a worker is evicted.
 - stored: data, cuts and results are in an object store, a pod of versitygw, and the job has no volume. A parameter
   server is deleted by force, a worker and the store are killed. The same parameters as on a disk.
+- elastic: three workers serve 16 ranks, then five, then two, as the parallelism of their Job is changed; one is evicted.
+  The same parameters as one process with 16 ranks.
+- scaled: the same with workers in a StatefulSet, by `kubectl scale`.
 - old: rendered for an older Kubernetes. The connections of a parameter server are cut before it is deleted.
 - wrong: a wrong flag, so no restart helps. The job fails at once.
 Needs root, and the program versitygw, which DISTRIB_VERSITYGW names: tests/run.sh engines builds it. Exit code 77:
 skipped.
 """
 
+import json
 import os
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
 from control_plane import skip, until  # noqa: E402
-from main_job import PS, WORKERS, main  # noqa: E402
+from main_job import PS, RANKS, WORKERS, main  # noqa: E402
 from object_store import ENDPOINT, LABELS, PORT, SECRET, Store  # noqa: E402
+
+
+DEALT = {"ranks": RANKS, "most_workers": 8, "flags": {"--steps": "12000", "--batch": "16"}}
 
 
 def first(job, node, expected):
@@ -111,6 +118,39 @@ def stored(job, node, expected):
     job.delete()
 
 
+def elastic(job, node, _):
+    """Workers come and go: the user changes their number, and one is evicted."""
+    def scale(count):
+        node.kubectl("patch", f"job/{job.name}-worker", "--type=merge",
+                     "-p", json.dumps({"spec": {"parallelism": count, "completions": count}}))
+
+    changes(job, node, scale)
+
+
+def scaled(job, node, _):
+    changes(job, node, lambda count: node.kubectl(
+        "scale", f"statefulset/{job.name}-worker", f"--replicas={count - 1}"))  # worker 0 has a Job of its own
+
+
+def changes(job, node, scale):
+    expected = job.undisturbed()
+    job.apply()
+    job.served_by(0, 1, 2)
+    scale(5)
+    job.served_by(0, 1, 2, 3, 4)
+    status, answer = node.evict(job.pods("worker", 3)[0])
+    assert status == 201, answer
+    job.say("eviction of worker 3")
+    job.served_by(0, 1, 2, 4)
+    job.served_by(0, 1, 2, 3, 4)
+    scale(2)
+    job.served_by(0, 1)
+    assert job.step() < job.steps, "it was over before: more steps are needed"
+    job.ended(f"job/{job.name}-worker", "complete")
+    job.check(expected)
+    job.delete()
+
+
 def old(job, node, expected):
     """Each task is a StatefulSet or a Job of its own. A parameter server stops answering, as when its node fails."""
     job.apply()
@@ -151,5 +191,7 @@ if __name__ == "__main__":
             "environment": {"AWS_ENDPOINT_URL": ENDPOINT, "AWS_REGION": "us-east-1"},
             "egress": [{"to": [{"podSelector": {"matchLabels": LABELS}}],
                         "ports": [{"port": PORT, "protocol": "TCP"}]}]}),
+        (elastic, "statefulset", DEALT),
+        (scaled, "statefulset", DEALT | {"worker_kind": "StatefulSet"}),
         (old, "statefulset", {"kubernetes_minor": 21}),
         (wrong, "statefulset", {"data_flag": "--date"})], programs=[versitygw.resolve()]))

@@ -20,7 +20,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
-from control_plane import OPERATORS, until  # noqa: E402
+from control_plane import until  # noqa: E402
 from main_job import PS, WORKERS, main  # noqa: E402
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
@@ -146,6 +146,13 @@ def completes(job, expected):
     job.delete()
 
 
+def operators(template, values):
+    """The operators that a scenario needs, beside Volcano."""
+    needed = {"jobset": ["jobset-0.12.0"], "trainjob": ["jobset-0.12.0", "trainer-2.3.0"],
+              "tfjob": ["training-operator-1.9.0"]}[template]
+    return needed + ["kueue-0.19.2"] * ("queue" in values)
+
+
 def tfjob(job, node, expected):
     killed(job, node, expected, "tfjob", "Succeeded", "kill -9 of", node.kill)
 
@@ -181,4 +188,4 @@ if __name__ == "__main__":
         (volcano, "jobset", {"gang": True}),
         (tfjob, "tfjob", {}),
         (tfjob_evicted, "tfjob", {"ps_max_unavailable": 1, "train_claim": "kept"}),
-        (tfjob_wrong, "tfjob", {"data_flag": "--date"})], OPERATORS))
+        (tfjob_wrong, "tfjob", {"data_flag": "--date"})], operators))

@@ -57,7 +57,13 @@ MORE = {"kubernetes/statefulset.yaml.jinja": [{"kubernetes_minor": 20}, {"ps_kin
         **{f"kubernetes/{template}.yaml.jinja": [{"gang": True}, {"gang": True, "volcano_queue": "team"},
                                                  {"scheduler_name": "other"}]
            for template in ("jobset", "trainjob", "tfjob")}}
-MORE["kubernetes/statefulset.yaml.jinja"] += [{"gang": True}, {"gang": True, "kubernetes_minor": 20}]
+SPOT = {"worker_node_selector": {"cloud.google.com/gke-spot": "true"}, "worker_tolerations": [{"key": "spot"}]}
+MORE["kubernetes/statefulset.yaml.jinja"] += [
+    {"gang": True}, {"gang": True, "kubernetes_minor": 20}, {"ranks": 16}, {"ranks": 16, "most_workers": 8, **SPOT},
+    {"ranks": 16, "most_workers": 2}, {"ranks": 16, "worker_kind": "StatefulSet"},
+    {"ranks": 16, "ps_kind": "Job", "gang": True}, {"ranks": 16, "kubernetes_minor": 20}]
+for _template in ("jobset", "trainjob"):
+    MORE[f"kubernetes/{_template}.yaml.jinja"] += [{"ranks": 16, **SPOT}, {"ranks": 16, "gang": True}]
 
 
 def templates():
@@ -91,7 +97,10 @@ def documents_of(name, text):
 def hosts_agree(documents, values):
     """The names of tasks in the variables are the names that the file makes: the two are computed independently."""
     told = dict(render_hosts.told_hosts(documents))
-    count = {"DISTRIB_PS_HOSTS": values.get("ps_replicas", 2), "DISTRIB_WORKER_HOSTS": values.get("worker_replicas", 3)}
+    workers = values.get("worker_replicas", 3)
+    if "ranks" in values and any(d.get("kind") == "Job" for d in documents) and "kubernetes_minor" not in values:
+        workers = max(workers, values.get("most_workers", values["ranks"]))  # they can be scaled
+    count = {"DISTRIB_PS_HOSTS": values.get("ps_replicas", 2), "DISTRIB_WORKER_HOSTS": workers}
     if not told:
         assert documents[-1].get("kind") == "TFJob", "the file has no list of the tasks' hosts"
         return  # its operator sets them

@@ -26,27 +26,32 @@ from node import Node  # noqa: E402
 PROGRAMS = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl", control_plane.DNS,
             control_plane.FIREWALL]
 NAMESPACE, PS, WORKERS = "training", 2, 3
+RANKS = 16  # of jobs whose ranks are dealt to workers
 
 
 INSIDE = "--inside"
 
 
-def main(script, scenarios, operators=(), programs=()):
+def main(script, scenarios, operators=lambda template, values: (), programs=()):
     """Runs the scenarios (FUNCTION, TEMPLATE, VALUES), or those of them that the command line names. A job has its
     function's name. Returns the exit code.
 
     `VALUES` are those of the template; "flags", if it is there, are flags of the program that replace those of the main
-    job. `programs`: paths of static programs. The node has an image of each, with its name.
+    job. `operators` returns the names of those that a scenario needs. `programs`: paths of static programs. The node has an
+    image of each, with its name.
     """
-    if INSIDE in sys.argv:
-        build_folder, _, folder, groups, *names = sys.argv[1:]
-        chosen = [scenario for scenario in scenarios if not names or name_of(scenario[0]) in names]
-        return inside(build_folder, pathlib.Path(folder), groups, chosen, operators)
-    build_folder, *names = sys.argv[1:]
+    is_inside = INSIDE in sys.argv
+    build_folder, *rest = [argument for argument in sys.argv[1:] if argument != INSIDE]
+    names = rest[2:] if is_inside else rest
     if unknown := set(names) - {name_of(scenario[0]) for scenario in scenarios}:
         print(f"error: there is no scenario {', '.join(sorted(unknown))}", file=sys.stderr)
         return 64
-    return outside([script, build_folder], names, operators, programs)
+    chosen = [scenario for scenario in scenarios if not names or name_of(scenario[0]) in names]
+    wanted = {name for _, template, values in chosen for name in operators(template, values)}
+    needed = [name for name in control_plane.OPERATORS if name in wanted]
+    if is_inside:
+        return inside(build_folder, pathlib.Path(rest[0]), rest[1], chosen, needed)
+    return outside([script, build_folder], names, needed, programs)
 
 
 def name_of(function):
@@ -170,6 +175,26 @@ class Job:
         """Returns the last step in the log of worker 0; 0 if there is none."""
         said = "".join(self.node.log(pod) for pod in self.pods("worker", 0))
         return max(map(int, re.findall(r"step (\d+)/", said)), default=0)
+
+    def served_by(self, *workers):
+        """Waits until exactly these workers serve all ranks, about the same number each."""
+        def all_served():
+            addresses = [pod["status"].get("podIP") for pod in self.pods("ps", 0)]
+            said = subprocess.run([self.distrib, "status", *(f"{address}:2222" for address in addresses if address)],
+                                  capture_output=True, text=True, check=False).stdout
+            served = dict(re.findall(r"^ +(\d+)  connected.*served by worker (\d+)$", said, re.MULTILINE))
+            counts = [list(served.values()).count(str(worker)) for worker in workers]
+            return len(served) == RANKS == sum(counts) and max(counts) - min(counts) <= 1
+
+        until(f"workers {workers} to serve all ranks", all_served, self.node.processes, 120)
+        self.say(f"workers {', '.join(map(str, workers))} serve all ranks, at step {self.step()}")
+
+    def undisturbed(self):
+        """Returns the hash of one process with all ranks."""
+        result = self.node.folder / "alone-out"
+        if not result.exists():
+            self.node.run_alone([*self.command, "--workers", str(RANKS)], self.node.folder / "records", result)
+        return json.loads((result / "summary.json").read_text())["parameters_sha256"]
 
     def reach(self, step):
         def reached():

@@ -57,7 +57,7 @@ def run(*command, **options):
 
 class Node:
     def __init__(self, stack, folder, groups, namespace, operators=()):
-        self.folder, self.namespace = folder, namespace
+        self.folder, self.groups, self.namespace = folder, groups, namespace
         self.prepare(groups)
         self.server = start_server(
             stack, folder, ADDRESS, "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
@@ -234,6 +234,15 @@ class Node:
     def process(self, pod):
         tasks = run("ctr", "-n", "k8s.io", "tasks", "ls").splitlines()
         return next(line.split()[1] for line in tasks if line.startswith(self.container(pod)))
+
+    def run_alone(self, command, data, result):
+        """Runs a program of the trainer's image in a container of its own, and in no pod."""
+        result.mkdir()
+        shutil.chown(result, 65532, 65532)
+        mounts = [f"--mount=type=bind,src={path},dst={at},options=rbind:{mode}"
+                  for path, at, mode in ((data, "/data", "ro"), (result, "/out", "rw"))]
+        run("ctr", "-n", "k8s.io", "run", "--rm", "--cgroup", f"/{self.groups}/alone", *mounts,
+            "docker.io/library/trainer:latest", "alone", *command, "--data=/data", "--out=/out")
 
     def make_stranger(self, name, cpu="0"):
         """Makes a pod that belongs to no job, and requests `cpu`."""
