@@ -25,6 +25,7 @@ skipped.
 import json
 import os
 import pathlib
+import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
@@ -33,7 +34,7 @@ from main_job import PS, RANKS, WORKERS, main  # noqa: E402
 from object_store import ENDPOINT, LABELS, PORT, SECRET, Store  # noqa: E402
 
 
-DEALT = {"ranks": RANKS, "most_workers": 8, "flags": {"--steps": "12000", "--batch": "16"}}
+DEALT = {"ranks": RANKS, "most_workers": 8, "flags": {"--batch": "16"}}
 
 
 def first(job, node, expected):
@@ -136,15 +137,28 @@ def changes(job, node, scale):
     expected = job.undisturbed()
     job.apply()
     job.served_by(0, 1, 2)
+    server = int(node.process(job.pods("ps", 1)[0]))
+
+    def some_steps():
+        """Lets the job go on for a while. While a server is stopped, no step is done, however fast the machine is."""
+        os.kill(server, signal.SIGCONT)
+        job.reach(job.step() + 1)
+        os.kill(server, signal.SIGSTOP)
+
+    some_steps()
     scale(5)
     job.served_by(0, 1, 2, 3, 4)
+    some_steps()
     status, answer = node.evict(job.pods("worker", 3)[0])
     assert status == 201, answer
     job.say("eviction of worker 3")
     job.served_by(0, 1, 2, 4)
     job.served_by(0, 1, 2, 3, 4)
+    some_steps()
     scale(2)
     job.served_by(0, 1)
+    some_steps()
+    os.kill(server, signal.SIGCONT)
     assert job.step() < job.steps, "it was over before: more steps are needed"
     job.ended(f"job/{job.name}-worker", "complete")
     job.check(expected)

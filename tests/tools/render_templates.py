@@ -298,7 +298,7 @@ STACK = """services:
         environment: {DISTRIB_PS_HOSTS: "ps0:1", DISTRIB_WORKER_HOSTS: "worker1:1"}}
   worker: {image: a, hostname: "worker{{.Task.Slot}}", deploy: {endpoint_mode: dnsrr, replicas: 1}}
 """
-GANG = "kubernetes/jobset.yaml.jinja with a gang"
+GANG, DEALT = "kubernetes/jobset.yaml.jinja with a gang", "kubernetes/statefulset.yaml.jinja with ranks"
 PLANTED = {
     "kubernetes/statefulset.yaml.jinja": [
         ('podManagementPolicy:', 'podManagementPolice:', "unknown key 'podManagementPolice'"),
@@ -356,6 +356,12 @@ PLANTED = {
         ('restartPolicy: ExitCode', 'restartPolicy: Sometimes', "must be one of Always, ExitCode"),
         ('cleanPodPolicy', 'cleanPodsPolicy', "unknown key 'cleanPodsPolicy'"),
     ],
+    DEALT: [
+        ('train-worker-15.train-worker.', 'train-worker-16.train-worker.', "no task of this file has that name"),
+        ('train-ps-1.train-ps.', 'train-ps-2.train-ps.', "no task of this file has that name"),
+        ('DISTRIB_RANKS', 'DISTRIB_RANK', "no task of this file has that name"),
+        ('completionMode: Indexed', 'completionMode: NonIndexed', "successPolicy needs completionMode Indexed"),
+    ],
     GANG: [
         ('minMember: 5', 'minMember: 6', "minMember is 6, but only 5 pods"),
         ('minMember: 5', 'minMembers: 5', "unknown key 'minMembers'"),
@@ -393,7 +399,7 @@ PLANTED = {
 def self_test():
     for name, faults in PLANTED.items():
         template = pathlib.Path("stack.yaml.jinja") if name == STACK else ROOT / "examples" / name.split(" ")[0]
-        text = STACK if name == STACK else plain(template, LEAST | ({"gang": True} if name == GANG else {}))
+        text = STACK if name == STACK else plain(template, LEAST | {GANG: {"gang": True}, DEALT: {"ranks": 16}}.get(name, {}))
         found, _ = render_check.check(template, text)
         assert not found, f"{name}: {found}"
         missed = []
