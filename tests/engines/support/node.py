@@ -147,7 +147,7 @@ class Node:
         for name in SCHEDULERS:
             config = [f"--scheduler-conf={self.folder}/volcano-scheduler.conf"] if "scheduler" in name else []
             self.start(stack, name, f"--kubeconfig={self.to_server[1]}", "--leader-elect=false", *config)
-        self.kubectl("wait", "-A", "--all", "deployment", "--for=condition=available", "--timeout=180s")
+        self.kubectl("wait", "-A", "--all", "deployment", "--for=condition=available", "--timeout=360s")
         until("Volcano's queue", lambda: self.is_open("default"), self.processes, 120)
 
     def is_open(self, queue):
