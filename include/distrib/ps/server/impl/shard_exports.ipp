@@ -102,8 +102,9 @@ DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
     return;
   }
   TableStore* const tables = store.tables();
-  const RowDigest state = state_of(store);
-  const ExportPlan plan = core_->plan(step, state, number);
+  // Only at the step of the newest position must the state be known before rows are taken: it proves that they are the
+  // same.
+  const ExportPlan plan = core_->plan(step, is_newest ? state_of(store) : RowDigest{}, number);
   if (plan.kind == ExportPlan::Kind::nothing) {
     if (plan.forget_changes && tables != nullptr) static_cast<void>(tables->take_changes(false));
     return;
@@ -113,13 +114,15 @@ DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
   part->label = plan.label;
   part->on = plan.on;
   part->on_written = plan.on_taken;
-  part->state = state;
   part->dense = store.dense();
   if (tables != nullptr) part->tables = tables->take_changes(plan.kind == ExportPlan::Kind::full);
+  std::vector<RowDigest> of_tables;
+  for (const ExportedRows& table : part->tables) of_tables.push_back(table.digest);
+  part->state = ExportPartWriter::state(part->dense->bytes(), of_tables);
   core_->taken();
   ++waiting_;
   status_.taken = step;
-  status_.digest = state;
+  status_.digest = part->state;
   ExportWork work;
   work.run = run_;
   work.what = std::move(part);
