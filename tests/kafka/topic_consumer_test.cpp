@@ -161,16 +161,3 @@ TEST_CASE("a refusal by a broker is believed after a while, unless the broker wa
   refusal.clear();
   CHECK_FALSE(refusal.is_believed(later + TopicRefusal::believe_after));
 }
-
-TEST_CASE("a consumer of a topic with TLS says that a listener has none, after a while") {
-  mock_cluster::Cluster cluster;
-  cluster.add_topic("t", 1);
-  distrib::Error error;
-  TopicConsumer consumer{cluster.brokers(), "t", {{"security.protocol", "ssl"}}, error};
-  REQUIRE_FALSE(error);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{60};
-  do CHECK(consumer.partitions(error) == 0);
-  while (error.code == distrib::failure::unavailable && std::chrono::steady_clock::now() < deadline);
-  CHECK(error.code == distrib::kafka_errc::no_tls);
-  CHECK(error.where.starts_with("topic t at 127.0.0.1:"));
-}
