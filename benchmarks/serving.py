@@ -16,7 +16,7 @@ TURNS = 3
 LOOKUPS = 25  # million in a second, of one thread
 BESIDE, STEPS = 0.7, 0.97
 UPDATES = {"512/new_percent:16": 0.6, "2048/new_percent:70": 0.7}  # of the updates without a limit
-EXAMPLES, STEPS_OF_JOB = 60_000, 1500
+EXAMPLES, STEPS_OF_JOB, TURNS_OF_JOB = 60_000, 3000, 5
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "TF_CONFIG"}
 
 
@@ -52,7 +52,7 @@ def steps(build):
         work = pathlib.Path(directory)
         output([build / "examples/click_convert", work / "data", "--generate", EXAMPLES, 300])
         rates = {"with": [], "without": []}
-        for turn in range(TURNS):
+        for turn in range(TURNS_OF_JOB):
             for way, rate in rates.items():
                 out = work / f"{way}{turn}"
                 exports = ["--export", out / "log", "--export_every", 100] if way == "with" else []

@@ -12,7 +12,8 @@
 #        tests/run.sh soak tables [OPTION...]   of these tables with a limit of rows: bits, quality and memory, some minutes;
 #                               tests/soak/tables.py names the options
 #        tests/run.sh soak serving [OPTION...]   of these training, export and serving at once, 30 minutes without kills and
-#                               30 with them unless told; tests/soak/serving.py names the options
+#                               30 with them unless told; until 1000 positions were compared (kills --positions 1000); with
+#                               a million rows (fresh); tests/soak/serving.py names the options
 #        tests/run.sh soak local_steps [OPTION...]   of these local steps: bytes and accuracy, some minutes;
 #                               tests/soak/local_steps.py names the options
 #        tests/run.sh soak wire_format [OPTION...]   of these rounded numbers on the wire: bytes and accuracy, some minutes;

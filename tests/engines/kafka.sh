@@ -3,12 +3,14 @@
 # usage: kafka.sh BUILD
 # A real broker of Kafka: parameter servers and workers add up the messages of a topic by their keys while messages
 # arrive. Workers, parameter servers and the broker are killed in turn; each message must be counted once. What the
-# topic has dropped must be named. DISTRIB_KAFKA_SECONDS: for how long messages are sent and processes are killed, 40 s
-# unless told.
+# topic has dropped must be named. The job reads with a password over TLS; one process also with a password alone, and
+# with a certificate. A wrong password and a certificate of another authority must be named. DISTRIB_KAFKA_SECONDS: for how
+# long messages are sent and processes are killed, 40 s unless told.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/engine.sh"
 need java openjdk-17-jdk-headless
 need mvn maven
+need openssl openssl
 [ -x "$1/tests/kafka_counting" ] || skip 'there is no tests/kafka_counting: install librdkafka-dev'
 seconds=${DISTRIB_KAFKA_SECONDS:-40}
 limit=$((seconds + 600))
@@ -28,16 +30,36 @@ show_logs() { tail -n 30 "$work"/*.log; }
 
 # --- the broker ---
 
-brokers=127.0.0.1:19092
+brokers=127.0.0.1:19092 with_password=127.0.0.1:19094 with_certificate=127.0.0.1:19095 with_both=127.0.0.1:19096
+password=$(openssl rand -hex 12)
+authority() {  # NAME
+  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" -keyout "$1.key" -out "$1.pem" 2>>openssl.log
+}
+certificate() {  # NAME
+  openssl req -x509 -CA authority.pem -CAkey authority.key -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" \
+    -addext 'basicConstraints=CA:FALSE' -addext 'subjectAltName=IP:127.0.0.1,DNS:localhost' \
+    -keyout "$1.key" -out "$1.pem" 2>>openssl.log
+}
+authority authority && authority other && certificate broker && certificate reader || fail 'openssl made no certificates'
+cat broker.key broker.pem >broker_store.pem
 java=(java -Xmx512m -cp "$(cat "$cache/class_path.txt")")
 cat >broker.properties <<EOF
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:19093
-listeners=PLAINTEXT://$brokers,CONTROLLER://127.0.0.1:19093
-advertised.listeners=PLAINTEXT://$brokers
+listeners=PLAINTEXT://$brokers,CONTROLLER://127.0.0.1:19093,SASL_PLAINTEXT://$with_password,SSL://$with_certificate,SASL_SSL://$with_both
+advertised.listeners=PLAINTEXT://$brokers,SASL_PLAINTEXT://$with_password,SSL://$with_certificate,SASL_SSL://$with_both
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL
+listener.name.sasl_plaintext.sasl.enabled.mechanisms=PLAIN
+listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_reader="$password";
+listener.name.sasl_ssl.sasl.enabled.mechanisms=SCRAM-SHA-256
+listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+listener.name.ssl.ssl.client.auth=required
+ssl.keystore.type=PEM
+ssl.keystore.location=$work/broker_store.pem
+ssl.truststore.type=PEM
+ssl.truststore.location=$work/authority.pem
 log.dirs=$work/broker
 offsets.topic.replication.factor=1
 transaction.state.log.replication.factor=1
@@ -50,7 +72,8 @@ start_broker() {
 }
 topics() { "${java[@]}" org.apache.kafka.tools.TopicCommand --bootstrap-server $brokers "$@" >>topics.log 2>&1; }
 must 'format the disk of the broker' \
-  "${java[@]}" kafka.tools.StorageTool format -t MkU3OEVBNTcwNTJENDM2Qg -c broker.properties
+  "${java[@]}" kafka.tools.StorageTool format -t MkU3OEVBNTcwNTJENDM2Qg -c broker.properties \
+  --add-scram "SCRAM-SHA-256=[name=reader,password=$password]"
 start_broker
 until_true 180 'the topic' topics --create --if-not-exists --topic sums --partitions 3 --replication-factor 1
 echo "Kafka is ready after $SECONDS s"
@@ -61,11 +84,50 @@ must 'send 160 messages' "$counting" send $brokers sums 0 160
 must 'one process' "$counting" train $brokers sums first_log first 10
 must 'each message was counted once' "$counting" check first 160
 
+# --- passwords and certificates ---
+
+cat >password.properties <<EOF
+security.protocol = sasl_plaintext
+sasl.mechanism = PLAIN
+sasl.username = reader
+sasl.password = $password
+EOF
+cat >certificate.properties <<EOF
+security.protocol = ssl
+ssl.ca.location = $work/authority.pem
+ssl.certificate.location = $work/reader.pem
+ssl.key.location = $work/reader.key
+EOF
+cat >both.properties <<EOF
+security.protocol = sasl_ssl
+sasl.mechanism = SCRAM-SHA-256
+sasl.username = reader
+sasl.password = $password
+ssl.ca.location = $work/authority.pem
+EOF
+for way in password certificate both; do
+  at=with_$way
+  must "one process, with $way" "$counting" train "${!at}" sums "${way}_log" "$way" 10 $way.properties
+  must 'each message was counted once' "$counting" check $way 160
+done
+refused() {  # WAY NAME FROM TO TEXT: with a property that is another one
+  local at=with_$1
+  sed "s|$3|$4|" "$1.properties" >"$2.properties"
+  timeout 60 "$counting" train "${!at}" sums "$2_log" "$2" 10 "$2.properties" >"$2.log" 2>&1 && fail "$2: nobody has noticed"
+  [ -n "$(grep -F "$5" "$2.log" | grep -F "topic sums at ${!at}")" ] || fail "$2: it is not named"
+  echo "$2: $(tail -n 1 "$2.log")"
+}
+not_you='the brokers refuse this client: correct its name, password or rights' no_tls='no TLS with this broker'
+refused password wrong_password "$password" wrong-word "$not_you"
+refused both wrong_word "$password" wrong-word "$not_you"
+refused both wrong_mechanism SCRAM-SHA-256 PLAIN "$not_you"
+refused both wrong_authority authority.pem other.pem "$no_tls"
+
 # --- a job whose processes are killed, and the broker too ---
 
 begin() {  # STEPS
   "$launch" launch --ps 2 --workers 2 --restart --max-restarts 1000 -- \
-    "$counting" train $brokers sums log job "$1" >job.log 2>&1 &
+    "$counting" train $with_both sums log job "$1" both.properties >job.log 2>&1 &
   launcher=$!
 }
 pid_of() { sed -nE "s/^launch \| $1 is process ([0-9]+)\$/\1/p" job.log | tail -n 1; }  # TASK
@@ -109,6 +171,7 @@ offsets() { "${java[@]}" org.apache.kafka.tools.GetOffsetShell --bootstrap-serve
 there=$(offsets | awk -F: '{sum += $3} END {print sum}')
 [ "$there" -eq $sent ] || fail "the topic has $there messages, and $sent were sent"
 must 'each message was counted once' "$counting" check job $sent
+[ -z "$(grep -rlF -e "$password" -e wrong-word job log job.log wrong_*.log ./*_log)" ] || fail 'a password was written'
 echo "$sent messages, $kills kills, 3 partitions"
 
 # --- what the topic has dropped ---

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job that adds up the messages of a topic by their keys, for tests/engines/kafka.sh: a table of counters.
 //   counting send BROKERS TOPIC FIRST COUNT     sends the messages with these numbers, until the brokers have them
-//   counting train BROKERS TOPIC LOG DIRECTORY STEPS ...    runs one task of the job, with the flags of a cluster
+//   counting train BROKERS TOPIC LOG DIRECTORY STEPS [PROPERTIES] ...   runs one task of the job, with the flags of a
+//                                    cluster; PROPERTIES: a file of properties of librdkafka
 //   counting check DIRECTORY COUNT   reads the newest checkpoint; fails unless each of the first COUNT messages was
 //                                    counted exactly once
 // Message n has the key n * 7 % 101 and the amount 1 + n % 5. Each step uses 2 batches of 8 messages.
@@ -92,7 +93,10 @@ auto train(const std::vector<std::string>& words, const distrib::ClusterFlags& f
   const std::string& out = words[4];
   distrib::IoPool pool{2};
   auto trainer = distrib::train(Adding{})
-                     .with_data(distrib::FollowTopic{.brokers = words[1], .topic = words[2], .log = words[3]}
+                     .with_data(distrib::FollowTopic{.brokers = words[1],
+                                                     .topic = words[2],
+                                                     .log = words[3],
+                                                     .properties_file = words.size() > 6 ? words[6] : ""}
                                     .schema(key_feature, amount_feature)
                                     .batch(8))
                      .with_updater(distrib::Sgd{.learning_rate = 1})
@@ -139,7 +143,7 @@ auto main(int argc, char** argv) -> int try {
     return 0;
   }
   if (words.size() == 3 && words[0] == "check") return check(words[1], std::stoll(words[2]));
-  if (words.size() == 6 && words[0] == "train") return train(words, flags);
+  if ((words.size() == 6 || words.size() == 7) && words[0] == "train") return train(words, flags);
   std::fprintf(stderr, "error: usage: see the first lines of the source\n");
   return 64;
 } catch (const std::exception& error) {

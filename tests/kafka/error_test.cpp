@@ -17,5 +17,6 @@ TEST_CASE("errors of topics have texts and kinds") {
   CHECK(make_error_code(kafka_errc::refused) == failure::invalid_argument);
   CHECK(make_error_code(kafka_errc::no_such_offset) == failure::not_found);
   CHECK(make_error_code(kafka_errc::broker) == failure::io);
+  CHECK(make_error_code(kafka_errc::no_tls) == failure::invalid_argument);
   CHECK(make_error_code(kafka_errc::no_topic).message().find("create it") != std::string::npos);
 }

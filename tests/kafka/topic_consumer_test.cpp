@@ -132,7 +132,32 @@ TEST_CASE("what brokers answer has a meaning") {
   CHECK(kafka_code(RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) == kafka_errc::no_such_offset);
   CHECK(kafka_code(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) == kafka_errc::no_topic);
   CHECK(kafka_code(RD_KAFKA_RESP_ERR__AUTHENTICATION) == kafka_errc::refused);
+  CHECK(kafka_code(RD_KAFKA_RESP_ERR__SSL) == kafka_errc::no_tls);
   CHECK(kafka_code(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) == kafka_errc::refused);
   CHECK(kafka_code(RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION) == kafka_errc::no_answer);
   CHECK(kafka_code(RD_KAFKA_RESP_ERR_INVALID_MSG) == kafka_errc::broker);
+}
+
+TEST_CASE("a refusal by a broker is believed after a while, unless the broker was only killed") {
+  using distrib::detail::TopicRefusal;
+  const TopicRefusal::Clock::time_point now{};
+  const auto later = now + TopicRefusal::believe_after;
+  TopicRefusal refusal;
+  CHECK_FALSE(refusal.is_believed(later));
+  refusal.told(RD_KAFKA_RESP_ERR__SSL, "ssl://a:9093/bootstrap: SSL handshake failed: Disconnected", now);
+  CHECK(refusal.answer() == RD_KAFKA_RESP_ERR__SSL);
+  CHECK_FALSE(refusal.is_believed(later - std::chrono::milliseconds{1}));
+  CHECK(refusal.is_believed(later));
+  // another broker is away, and then all are
+  refusal.told(RD_KAFKA_RESP_ERR__TRANSPORT, "ssl://b:9093/2: Connect to ipv4#1.2.3.4:9093 failed", now);
+  refusal.told(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, "2/2 brokers are down", now);
+  CHECK(refusal.is_believed(later));
+  // this broker is away
+  refusal.told(RD_KAFKA_RESP_ERR__TRANSPORT, "ssl://a:9093/bootstrap: Connect to ipv4#1.2.3.5:9093 failed", now);
+  CHECK_FALSE(refusal.is_believed(later));
+  // it begins again
+  refusal.told(RD_KAFKA_RESP_ERR__AUTHENTICATION, "sasl_ssl://a:9093/bootstrap: SASL authentication error", later);
+  CHECK_FALSE(refusal.is_believed(later));
+  refusal.clear();
+  CHECK_FALSE(refusal.is_believed(later + TopicRefusal::believe_after));
 }

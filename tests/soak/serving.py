@@ -2,23 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains the click example with tables that have a limit of rows, exports it, and serves it, all at once.
 
-usage: serving.py BUILD [TEST...] [--seconds N] [--every N] [--interval S] [--seed N] [-- TRAIN_OPTION...]
+usage: serving.py BUILD [TEST...] [--seconds N] [--positions N] [--every N] [--interval S] [--rows N] [--seed N]
+                  [-- TRAIN_OPTION...]
 
 2 parameter servers, 2 workers and click_serve, each a process; a position each S seconds (0.5). TEST is one of these; by
-default both run, in this order.
+default the first two run, in this order.
   flat    without kills, for --seconds (1800); then it is asked to stop. The resident memory of each process, as medians of
           eight parts of the last four fifths of the time, may differ by 5 % (judged from 600 seconds on: tables must be
           full before)
   kills   the same job, with a kill -9 of one of the five processes each --every (20) seconds, once the job has come
-          further than before the last kill
+          further than before the last kill. With --positions: until the server was seen at so many positions instead, and
+          a parameter server, a worker and the server were killed
+  fresh   without kills: both tables have --rows rows (1000000) before updates are followed for --seconds. Each position
+          that the server was seen at must have the digests of the manifest
 
-In both jobs
+In the first two jobs
   - the server must have the digests of the manifest at each position that it serves, and positions never fall;
   - the rows of each checkpoint, and the state that a reader in Python makes of the log, must have these digests, too;
   - an answer to the same lines at the same position must always be the same, and be what Python computes from the log;
-  - half of the updates must be served within 1 s: from the last look at the parameter servers before a step was done, to
-    the first look at the server after that step was served.
-If both run, each step that both have exported must have the same digests, and each checkpoint of both the same bits.
+In all jobs half of the updates must be served within 1 s: from the last look at the parameter servers before a step was
+done, to the first look at the server after that step was served. If both of the first run, each step that both have exported must have the same digests, and each checkpoint of both the same bits.
 
 Exit code 1: something is wrong, or a target is missed. TRAIN_OPTIONs go to the jobs: `-- --max_rows=1000000`.
 """
@@ -192,16 +195,20 @@ class Task:
 class Run:
     """One job, its server, and all looks at them, each in a thread of its own."""
 
-    def __init__(self, setting, name, steps, export_every, save_every, seconds=None):
-        self.setting, self.name, self.steps, self.seconds = setting, name, steps, seconds
+    def __init__(self, setting, name, steps, seconds=None, positions=None, data=None, **train):
+        """`seconds`: the job is stopped then; `positions`: when the server was seen at so many. `train`: options."""
+        self.setting, self.name, self.steps = setting, name, steps
+        self.seconds, self.positions = seconds, positions
         self.out = setting.work / name
         self.out.mkdir()
         ports = free_ports(len(TRAINING) + 1)
         hosts = [f"127.0.0.1:{port}" for port in ports]
         self.servers, self.server = hosts[:len(PS)], hosts[-1]
-        train = [setting.build / "examples/click_train", "--data", setting.work / "data", "--out", self.out, "--steps", steps,
-                 "--batch", 48, "--max_rows", 20_000, "--evaluate_every", 1_000_000_000, "--save_every", save_every, "--export",
-                 self.out / "log", "--export_every", export_every, *setting.options,
+        options = {"batch": 48, "max_rows": 20_000, "evaluate_every": 1_000_000_000, **train}
+        given = {option.lstrip("-").partition("=")[0] for option in setting.options if option.startswith("--")}
+        train = [setting.build / "examples/click_train", "--data", data or setting.data(), "--out", self.out, "--steps", steps,
+                 "--export", self.out / "log",
+                 *(f"--{option}={value}" for option, value in options.items() if option not in given), *setting.options,
                  f"--ps_hosts={','.join(self.servers)}", f"--worker_hosts={','.join(hosts[len(PS):-1])}"]
         self.tasks = {name: Task([*map(str, train), f"--job_name={name[:-1]}", f"--task_index={name[-1]}"]) for name in TRAINING}
         self.tasks["server"] = Task([str(setting.build / "examples/click_serve"), str(self.out / "log"), self.server])
@@ -209,6 +216,8 @@ class Run:
         self.reached = [(time.monotonic(), 0)]  # the last look before a step was done, and the step
         self.served = {}  # position: (time, step, digests)
         self.manifests = {}  # position: (step, digests)
+        self.rows = 0  # of the smallest table, at the newest position
+        self.full_since = None  # when the tables had as many rows as they should
         self.checkpoints = {}  # step: digests
         self.answers = {}  # (position, first line): text
         self.computed = 0  # answers that Python has computed
@@ -291,6 +300,8 @@ class Run:
             except FileNotFoundError:
                 break  # older than the base before the newest one
             self.manifests[position] = manifest["step"], {table["name"]: table["digest"] for table in manifest["tables"]}
+            if position == max(self.manifests):
+                self.rows = min(table["rows"] for table in manifest["tables"])
             name = manifest["before"]
 
     def look_at_state(self):
@@ -335,17 +346,22 @@ class Run:
 
     # The run.
 
-    def go(self, every=None):
-        """Trains to the end, or for `seconds`; kills a process each `every` seconds, if that is not None."""
+    def go(self, every=None, rows=None):
+        """Trains to the end, for `seconds`, or for `positions`; kills a process each `every` seconds, if that is not None.
+        `rows`: the seconds begin when the tables have so many, and what takes long in Python is not looked at."""
         began = time.monotonic()
-        limit = began + (self.seconds or 300) + 120
+        patience = 20 * self.positions * self.setting.interval if self.positions else self.seconds or 300
+        limit = began + patience + (1800 if rows else 120)
         self.looked = began
         for task in self.tasks.values():
             task.start()
-        for seconds, look in ((0.1, self.look_at_steps), (0.05, self.look_at_server), (0.1, self.look_at_answers),
-                              (0.2, self.look_at_log), (1 if self.name == "trial" else self.setting.slow, self.look_at_state), (1, self.look_at_checkpoints),
+        for seconds, look in ((0.1, self.look_at_steps), (0.05, self.look_at_server), (0.2, self.look_at_log),
                               (0.5, self.look_at_memory)):
             self.look(seconds, look)
+        if not rows:
+            self.look(0.1, self.look_at_answers)
+            self.look(1, self.look_at_checkpoints)
+            self.look(1 if self.name == "trial" else self.setting.slow, self.look_at_state)
         due, shown, step_of_kill, killed = began + (every or 0), began, 0, began
         while not self.ended():
             time.sleep(0.02)
@@ -354,7 +370,10 @@ class Run:
                 raise Failure(self.errors[0])
             if now > limit:
                 raise Failure(f"{now - began:.0f} s, and the job has not ended")
-            if self.seconds and now > max(began + self.seconds, killed + 3):  # not while a killed task starts
+            if rows and not self.full_since and self.rows >= rows:
+                self.full_since = now
+                print(f"  {now - began:5.0f} s: {self.rows} rows at step {self.reached[-1][1]}", flush=True)
+            if self.is_enough(began if not rows else self.full_since or now, now, killed):
                 self.end_training()
                 break
             if every and now >= due and self.reached[-1][1] > step_of_kill:
@@ -365,7 +384,7 @@ class Run:
             if now > shown + 30:
                 shown = now
                 print(f"  {now - began:5.0f} s: step {self.reached[-1][1]}, position {max(list(self.served), default=0)}, "
-                      f"{len(self.kills)} kills", flush=True)
+                      f"{len(self.served)} of them seen, {self.rows} rows, {len(self.kills)} kills", flush=True)
         self.until_served()
         self.over.set()
         for thread in self.threads:
@@ -373,10 +392,19 @@ class Run:
         if self.errors:
             raise Failure(self.errors[0])
         self.look_at_log()
-        self.look_at_checkpoints()
+        if not rows:
+            self.look_at_checkpoints()
         self.tasks["server"].process.send_signal(signal.SIGTERM)
         self.tasks["server"].process.wait(30)
         return time.monotonic() - began
+
+    def is_enough(self, began, now, killed):
+        if now < killed + 3:
+            return False  # a killed task starts
+        if self.positions:
+            victims = {name.rstrip("012") for name in self.kills}
+            return len(self.served) >= self.positions and victims == {"ps", "worker", "server"}
+        return bool(self.seconds) and now > began + self.seconds
 
     def ended(self):
         """Starts again what was killed. Returns true if all tasks of the training have ended."""
@@ -416,8 +444,8 @@ class Run:
                 task.process.kill()
                 task.process.wait()
 
-    def check(self):
-        """Compares what the looks have seen."""
+    def check_positions(self):
+        """Compares the digests that the server had with those of the manifests. Returns the number of positions."""
         compared = 0
         for position, (_, step, digests) in self.served.items():
             if position not in self.manifests:
@@ -425,6 +453,11 @@ class Run:
             if self.manifests[position] != (step, digests):
                 raise Failure(f"position {position}: {step, digests} is served, {self.manifests[position]} is in the log")
             compared += 1
+        return compared
+
+    def check(self):
+        """Compares what the looks have seen."""
+        compared = self.check_positions()
         exported = {step: digests for step, digests in self.manifests.values()}
         if len(exported) != len(self.manifests):
             raise Failure("a step was exported twice")
@@ -447,6 +480,8 @@ class Run:
         served = sorted((when, step) for when, step, _ in self.served.values())
         found, at = [], 0
         for before, step in self.reached[1:]:
+            if self.full_since and before < self.full_since:
+                continue
             while at < len(served) and served[at][1] < step:
                 at += 1
             if at < len(served):
@@ -499,12 +534,31 @@ def digests_of(path):
 class Setting:
     def __init__(self, build, work, given, options):
         self.build, self.work, self.seconds, self.options = build, work, given.seconds, options
-        self.dice, self.rate = random.Random(given.seed), 0
+        self.dice, self.rate, self.interval = random.Random(given.seed), 0, given.interval
         self.slow = min(20, given.seconds / 10)  # seconds between states that Python makes of the log
-        convert = build / "examples/click_convert"
-        subprocess.run([convert, work / "data", "--generate", str(EXAMPLES), "300"], check=True, stdout=subprocess.DEVNULL)
-        subprocess.run([convert, "--criteo", work / "lines.txt", str(LINES), "7"], check=True, stdout=subprocess.DEVNULL)
+        self.convert = build / "examples/click_convert"
+        self.run([self.convert, "--criteo", work / "lines.txt", str(LINES), "7"])
         self.lines = (work / "lines.txt").read_text().splitlines(keepends=True)
+
+    def run(self, command):
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
+
+    def data(self):
+        """Returns a directory of examples."""
+        if not (self.work / "data").exists():
+            self.run([self.convert, self.work / "data", "--generate", str(EXAMPLES), "300"])
+        return self.work / "data"
+
+    def data_of_many_keys(self, rows):
+        """Returns a directory of examples with more than `rows` keys: examples of another seed have other keys. 250 000 have
+        480 000."""
+        many = self.work / "many"
+        many.mkdir()
+        for seed in range(1, 2 + math.ceil(rows / 400_000)):
+            self.run([self.convert, self.work / "some", "--generate", "250000", "300", str(seed)])
+            for path in (self.work / "some").glob("t*-*"):
+                path.rename(many / path.name.replace("-", f"-{seed}-", 1))
+        return many
 
 
 def main():
@@ -514,11 +568,13 @@ def main():
     parser.add_argument("tests", nargs="*")
     parser.add_argument("--seconds", type=int, default=1800)
     parser.add_argument("--every", type=float, default=20)
+    parser.add_argument("--positions", type=int)
     parser.add_argument("--interval", type=float, default=0.5)
+    parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     given = parser.parse_args(sys.argv[1:cut])
     tests = given.tests or ["flat", "kills"]
-    if unknown := set(tests) - {"flat", "kills"}:
+    if unknown := set(tests) - {"flat", "kills", "fresh"}:
         parser.error(f"no test {unknown.pop()}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     good, runs = True, []
@@ -526,21 +582,34 @@ def main():
         setting = Setting(given.build.resolve(), pathlib.Path(work), given, sys.argv[cut + 1:])
         print(f"--seed {given.seed}", flush=True)
         try:
-            # How fast is it with all looks?
-            trial = Run(setting, "trial", 400, 20, 100)
-            runs.append(trial)
-            trial.go()
-            trial.check()
-            begin = next(when for when, step in trial.reached if step >= 100)
-            setting.rate = (trial.reached[-1][1] - 100) / (trial.reached[-1][0] - begin)
-            export_every = max(1, round(setting.rate * given.interval))
-            save_every = export_every * max(1, round(min(20, given.seconds / 6) / given.interval))
-            steps = save_every * (10 + round(10 * setting.rate * given.seconds / save_every))  # more than it can make
-            print(f"trial: {setting.rate:.0f} steps/s; so a position each {export_every} steps, a checkpoint each {save_every}",
-                  flush=True)
             ran = {}
+            if "fresh" in tests:
+                run = Run(setting, "fresh", 1_000_000_000, given.seconds, data=setting.data_of_many_keys(given.rows), batch=512,
+                          max_rows=0, save_every=1_000_000_000, export_ms=round(1000 * given.interval))
+                runs.append(run)
+                run.go(rows=given.rows)
+                print(f"fresh: {run.rows} rows in each table; step {run.reached[-1][1]}, {run.check_positions()} positions seen "
+                      f"at the server: all equal", flush=True)
+                good = run.latency() and good
+                tests.remove("fresh")
+            # How fast is it with all looks?
+            if tests:
+                trial = Run(setting, "trial", 400, export_every=20, save_every=100)
+                runs.append(trial)
+                trial.go()
+                trial.check()
+                begin = next(when for when, step in trial.reached if step >= 100)
+                setting.rate = (trial.reached[-1][1] - 100) / (trial.reached[-1][0] - begin)
+                seconds = given.seconds if given.positions is None else 20 * given.positions * given.interval
+                export_every = max(1, round(setting.rate * given.interval))
+                save_every = export_every * max(1, round(min(20, seconds / 6) / given.interval))
+                steps = save_every * (10 + round(10 * setting.rate * seconds / save_every))  # more than it can make
+                print(f"trial: {setting.rate:.0f} steps/s; so a position each {export_every} steps, a checkpoint each "
+                      f"{save_every}", flush=True)
             for test in tests:
-                run = ran[test] = Run(setting, test, steps, export_every, save_every, given.seconds)
+                positions = given.positions if test == "kills" else None
+                run = ran[test] = Run(setting, test, steps, given.seconds, positions, export_every=export_every,
+                                      save_every=save_every)
                 runs.append(run)
                 took = run.go(given.every if test == "kills" else None)
                 run.check()

@@ -221,6 +221,8 @@ TEST_CASE("TrainingPlan: the model is exported as ExportModel says, if each step
   CHECK(refusal(exported(0).plan(), 2, 3) == distrib::train_errc::bad_hook);
   CHECK(refusal(exported(7).with_consistency(distrib::AsynchronousParallel{}).plan(), 2, 3) ==
         distrib::train_errc::cannot_export);
+  CHECK(refusal(exported(7).with_consistency(distrib::StaleSynchronousParallel{.staleness = 2}).plan(), 2, 3) ==
+        distrib::train_errc::cannot_export);
   CHECK(refusal(exported(7).with_consistency(distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2}).plan(), 2,
                 3) == distrib::train_errc::cannot_export);
 

@@ -33,10 +33,10 @@ struct EmbeddingOptions {
   /// True: keys are removed for `evict_after` a few with each update. False: all with each 64th update, which then takes
   /// longer. Which keys are removed when differs. Needs `evict_after`.
   bool evict_in_turns = false;
-  /// Most keys that have a row, on all servers together: a table that never fills up. After an update that made more,
-  /// those that were used least are removed, the same ones on any number of servers. A key that comes back begins with
-  /// its initial row. Only for any keys; best above 65 536. 0: no limit, and a job ends when a server's memory is used
-  /// up.
+  /// Most keys that have a row, on all servers together: a table that never fills up. It counts as the next multiple of
+  /// 1024, because each of 1024 virtual shards has the same limit. After an update that made more, those of the virtual
+  /// shard that were used least are removed, the same ones on any number of servers. A key that comes back begins with its
+  /// initial row. Only for any keys; best above 65 536. 0: no limit, and a job ends when a server's memory is used up.
   std::uint64_t max_rows = 0;
   /// After this many updates a use counts as half a use: the updates of some days, for example. Counted in steps of 64
   /// updates, up to update 2^26 of the job: from then on nothing is halved. 0: all uses count the same, however long

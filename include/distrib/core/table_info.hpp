@@ -32,8 +32,8 @@ struct TableInfo {
   /// True: with each update a 64th of the virtual shards is searched for keys to remove for `evict_after`. False: each
   /// 64th update searches all. Must be false if `evict_after` is 0.
   bool evict_in_turns = false;
-  /// Most keys with a row after an update, of all shards together. If there are more, those that were used least are
-  /// removed (see `TableStore::apply`). At most `max_rows_limit`. 0: no limit. Must be 0 if `rows` is not 0.
+  /// Most keys with a row after an update, of all shards together, rounded up to a multiple of 1024. If there are more,
+  /// those used least go (see `TableStore::apply`). At most `max_rows_limit`. 0: no limit. Must be 0 if `rows` is not 0.
   std::uint64_t max_rows = 0;
   /// After this many updates a use of a key counts as half a use, so that `max_rows` keeps what is used now. Counted in
   /// steps of 64. 0: all uses count the same. Must be 0 if `max_rows` is 0.

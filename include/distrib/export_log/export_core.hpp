@@ -133,8 +133,9 @@ class ExportCore {
   DISTRIB_DECL void failed() noexcept;
 
   /// Decides what is exported at `step`, whose digest is `state` (`LogPart::state`), and is called at each step of an
-  /// export. What it returns must be done, followed by `written` unless the kind is `nothing`. `number`: number of the
-  /// export, the same on all shards, which decides when all rows are exported. 0: it follows from the label.
+  /// export. `state` is compared only at the step of the newest position; at others it may be anything. What it returns
+  /// must be done, followed by `written` unless the kind is `nothing`. `number`: number of the export, the same on all
+  /// shards, which decides when all rows are exported. 0: it follows from the label.
   [[nodiscard]] DISTRIB_DECL auto plan(std::uint64_t step, const RowDigest& state, std::uint64_t number = 0)
       -> ExportPlan;
 

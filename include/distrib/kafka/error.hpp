@@ -20,13 +20,16 @@ enum class kafka_errc {
   no_topic,
   /// No broker has answered in time. It is asked again.
   no_answer,
-  /// The brokers refuse this client: its name, its password, its certificate or its rights. Correct the properties, or
-  /// give it the right to read and describe the topic.
+  /// The brokers refuse this client: its name, its password or its rights. Correct the properties, or give it the right
+  /// to read and describe the topic.
   refused,
   /// The partition does not have the offset. `FollowTopic` finds out why.
   no_such_offset,
   /// The broker reports something else, which the message has.
   broker,
+  /// The client and the broker do not agree on TLS: the broker's certificate is not of `ssl.ca.location`, or has another
+  /// name; the broker does not accept the certificate of the client, or wants one; or the listener has no TLS.
+  no_tls,
 };
 
 namespace detail {
@@ -38,9 +41,11 @@ inline constexpr ErrorText kafka_texts[] = {
     {kafka_errc::no_topic, failure::not_found, "the brokers have no such topic: create it, or correct the name"},
     {kafka_errc::no_answer, failure::unavailable, "no broker has answered in time"},
     {kafka_errc::refused, failure::invalid_argument,
-     "the brokers refuse this client: correct its name, password, certificate or rights"},
+     "the brokers refuse this client: correct its name, password or rights"},
     {kafka_errc::no_such_offset, failure::not_found, "the partition does not have this offset"},
     {kafka_errc::broker, failure::io, "the broker reports an error"},
+    {kafka_errc::no_tls, failure::invalid_argument,
+     "no TLS with this broker: correct security.protocol, ssl.ca.location, or the certificates"},
 };
 
 /// Returns the category "distrib.kafka".

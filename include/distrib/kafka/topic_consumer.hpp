@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -36,9 +35,10 @@ namespace detail {
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION: return kafka_errc::no_topic;
+    case RD_KAFKA_RESP_ERR__SSL: return kafka_errc::no_tls;
     case RD_KAFKA_RESP_ERR__AUTHENTICATION:
-    case RD_KAFKA_RESP_ERR__SSL:
     case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
+    case RD_KAFKA_RESP_ERR_UNSUPPORTED_SASL_MECHANISM:
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED: return kafka_errc::refused;
     case RD_KAFKA_RESP_ERR__TRANSPORT:
@@ -61,6 +61,49 @@ namespace detail {
   }
 }
 
+/// That a broker has refused this client, or could not agree with it on TLS. A broker that is killed in the middle of a
+/// handshake looks the same, so a refusal is only believed after a while in which nothing else came from that broker.
+/// Threads: one at a time.
+class TopicRefusal {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds believe_after{3'000};
+
+  /// librdkafka tells an error; `reason` begins with the name of the broker. It tells the same error of a broker once in
+  /// 30 s only.
+  void told(rd_kafka_resp_err_t answer, std::string_view reason, Clock::time_point now) {
+    const kafka_errc code = kafka_code(answer);
+    const std::string_view broker = broker_of(reason);
+    if (code == kafka_errc::refused || code == kafka_errc::no_tls) {
+      if (answer_ == RD_KAFKA_RESP_ERR_NO_ERROR) since_ = now;
+      answer_ = answer;
+      broker_ = broker;
+    } else if (answer != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN && broker == broker_) {
+      clear();  // it was killed
+    }
+  }
+  /// A broker has answered.
+  void clear() noexcept { answer_ = RD_KAFKA_RESP_ERR_NO_ERROR; }
+
+  /// Why it was refused; no error: it was not.
+  [[nodiscard]] auto answer() const noexcept -> rd_kafka_resp_err_t { return answer_; }
+  [[nodiscard]] auto is_believed(Clock::time_point now) const noexcept -> bool {
+    return answer_ != RD_KAFKA_RESP_ERR_NO_ERROR && now - since_ >= believe_after;
+  }
+
+ private:
+  // "sasl_ssl://kafka-1:9092/bootstrap: SASL authentication error: ..."
+  static auto broker_of(std::string_view reason) -> std::string_view {
+    reason = reason.substr(0, reason.find(": "));
+    const std::size_t scheme = reason.find("://");
+    return reason.substr(scheme == std::string_view::npos ? 0 : scheme + 3);
+  }
+
+  rd_kafka_resp_err_t answer_ = RD_KAFKA_RESP_ERR_NO_ERROR;
+  std::string broker_;
+  Clock::time_point since_;
+};
+
 /// A client that reads the partitions of a topic, as no member of a group; a `TopicReader`. It fetches ahead.
 ///
 /// Threads: one at a time. librdkafka has threads of its own, which end with this object.
@@ -68,7 +111,7 @@ class TopicConsumer {
  public:
   /// Starts the client; waits for nothing. `brokers`: "HOST:PORT,...". Errors: `kafka_errc::bad_property`.
   TopicConsumer(std::string brokers, std::string topic, const KafkaProperties& properties, ErrorRef to)
-      : brokers_{std::move(brokers)}, topic_name_{std::move(topic)}, told_{std::make_unique<std::atomic<int>>(0)} {
+      : brokers_{std::move(brokers)}, topic_name_{std::move(topic)}, refusal_{std::make_unique<TopicRefusal>()} {
     ErrorOut error{to};
     std::unique_ptr<rd_kafka_conf_t, decltype(&rd_kafka_conf_destroy)> conf{rd_kafka_conf_new(),
                                                                             &rd_kafka_conf_destroy};
@@ -96,10 +139,10 @@ class TopicConsumer {
     set(conf.get(), "enable.auto.commit", "false", error);
     if (error) return;
     rd_kafka_conf_set_log_cb(conf.get(), [](const rd_kafka_t*, int, const char*, const char*) {});
-    rd_kafka_conf_set_opaque(conf.get(), told_.get());
-    rd_kafka_conf_set_error_cb(conf.get(), [](rd_kafka_t*, int code, const char*, void* told) {
-      if (kafka_code(static_cast<rd_kafka_resp_err_t>(code)) == kafka_errc::refused)
-        static_cast<std::atomic<int>*>(told)->store(code);
+    rd_kafka_conf_set_opaque(conf.get(), refusal_.get());
+    // Called by rd_kafka_poll.
+    rd_kafka_conf_set_error_cb(conf.get(), [](rd_kafka_t*, int code, const char* why, void* refusal) {
+      static_cast<TopicRefusal*>(refusal)->told(static_cast<rd_kafka_resp_err_t>(code), why, Clock::now());
     });
     std::array<char, 512> reason{};
     client_.reset(rd_kafka_new(RD_KAFKA_CONSUMER, conf.get(), reason.data(), reason.size()));
@@ -122,7 +165,8 @@ class TopicConsumer {
     error = {};
     rd_kafka_poll(client_.get(), 0);  // serves what it tells
     const auto now = Clock::now();
-    if (partitions_ != 0 && now - asked_ < std::chrono::seconds{5}) return partitions_;
+    const bool is_known = partitions_ != 0 && refusal_->answer() == RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (is_known && now - asked_ < std::chrono::seconds{5}) return partitions_;
     const rd_kafka_metadata_t* told = nullptr;
     rd_kafka_resp_err_t answer = rd_kafka_metadata(client_.get(), 0, topic_.get(), &told, most_wait_ms);
     const std::unique_ptr<const rd_kafka_metadata_t, decltype(&rd_kafka_metadata_destroy)> held{
@@ -137,7 +181,7 @@ class TopicConsumer {
     // A broker that starts again may know a part of the topic only.
     if (answer == RD_KAFKA_RESP_ERR_NO_ERROR) {
       partitions_ = std::max(partitions_, static_cast<std::uint32_t>(count));
-      told_->store(0);
+      refusal_->clear();
     } else if (partitions_ == 0) {
       report(answer, "", error);
     }
@@ -191,6 +235,7 @@ class TopicConsumer {
         one.value.emplace(bytes, bytes + message->len);
       }
       position.next = offset + 1;
+      refusal_->clear();
     }
     found.next = position.next;
     found.is_end = position.end == position.next;
@@ -239,9 +284,9 @@ class TopicConsumer {
     rd_kafka_poll(client_.get(), 0);
     kafka_errc code = kafka_code(answer);
     // That it was refused is told apart from the failure of a request.
-    if (code == kafka_errc::no_answer && told_->load() != 0) {
-      code = kafka_errc::refused;
-      answer = static_cast<rd_kafka_resp_err_t>(told_->load());
+    if (code == kafka_errc::no_answer && refusal_->answer() != RD_KAFKA_RESP_ERR_NO_ERROR) {
+      answer = refusal_->answer();
+      if (refusal_->is_believed(Clock::now())) code = kafka_code(answer);
     }
     error = {code, "topic " + topic_name_ + where + " at " + brokers_ + " (" + rd_kafka_err2str(answer) + ")"};
   }
@@ -250,7 +295,7 @@ class TopicConsumer {
 
   std::string brokers_;
   std::string topic_name_;
-  std::unique_ptr<std::atomic<int>> told_;  // why it was refused; 0: it was not
+  std::unique_ptr<TopicRefusal> refusal_;
   std::unique_ptr<rd_kafka_t, DestroyClient> client_;
   std::unique_ptr<rd_kafka_topic_t, DestroyTopic> topic_;
   std::map<std::int32_t, Position> positions_;  // of the partitions that are fetched

@@ -35,8 +35,8 @@ struct ExportInterval {
 /// exported might not come again after a restart, and `run()` throws `train_errc::cannot_export`.
 ///
 /// Costs for each shard: at an export a copy of the rows that have changed, and for each row that changes for the first
-/// time since the last export a hash, and 8 bytes. Each 50th export has all rows; while they are copied the shard answers
-/// nobody.
+/// time since the last export a hash, and 8 bytes. Each 50th export has all rows, and an earlier one when what was
+/// exported since the last such one is larger; while all rows are copied the shard answers nobody.
 struct ExportModel {
   using Setting = ExportModel;
   /// Directory of the log: a path that means the same on all machines of the parameter servers, on a file system with

@@ -431,3 +431,67 @@ TEST_CASE("a shard that starts where the log ends goes on with deltas, and expor
   CHECK(newest().step == 10);
   CHECK(newest().is_base());
 }
+
+TEST_CASE("shards that export write a base when the deltas since the last one outweigh it, and not before", "[ps]") {
+  const std::uint32_t shards = GENERATE(1U, 2U);
+  const bool is_late = GENERATE(false, true);  // one shard learns of positions later than the other
+  CAPTURE(shards, is_late);
+  const support::TempDirectory directory;
+  ExportSettings settings;
+  settings.directory = directory / "log";
+  settings.every_steps = 1;
+  const distrib::Job job = exported_store::job(shards);
+  std::vector<std::unique_ptr<ExportingShard>> all;
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    all.push_back(std::make_unique<ExportingShard>(job, shard, settings, 5));
+    all.back()->open_at(nullptr);
+  }
+  constexpr std::uint64_t steps = 49;  // no number of a base
+  Instant now{};
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    now += ShardExports::poll_every;
+    for (auto& shard : all) shard->train();
+    for (auto& shard : all) {
+      const bool is_slow = is_late && shard == all.back();
+      for (int i = 0; i < (is_slow ? 5 : 100) && shard->work(now); ++i) {
+      }
+    }
+  }
+  for (int i = 0; i < 100; ++i) {
+    now += ShardExports::poll_every;
+    for (auto& shard : all) shard->work(now);
+  }
+  DirectoryLog log{settings.directory};
+  distrib::Error error;
+  std::vector<distrib::LogEntry> list = list_log(log, 1000, error);
+  REQUIRE_FALSE(error);
+  std::ranges::reverse(list);
+  CHECK(list.back().manifest.step == steps);
+  std::size_t base = 0;
+  std::size_t deltas = 0;
+  std::size_t largest = 0;
+  std::size_t bases = 0;
+  for (const distrib::LogEntry& entry : list) {
+    const distrib::LogManifest& manifest = entry.manifest;
+    const std::size_t bytes = check_size(settings.directory, manifest);
+    if (!manifest.is_base()) {
+      if (base == 0) continue;  // what stands on a base that was removed
+      deltas += bytes;
+      largest = std::max(largest, bytes);
+      CHECK(deltas <= base + 12 * largest);
+      continue;
+    }
+    if (base != 0 && !is_late) CHECK(deltas > base / 2);
+    if (manifest.position != 1) CHECK(manifest.step % ShardExports::base_turn == 0);
+    base = bytes;
+    deltas = largest = 0;
+    ++bases;
+  }
+  CHECK(bases >= 2);
+  distrib::ModelReplica replica{{settings.directory}};
+  REQUIRE(replica.poll());
+  CHECK(replica.view().step() == steps);
+  StepOracle oracle{shards};
+  oracle.train_to(steps);
+  oracle.check(replica.view());
+}

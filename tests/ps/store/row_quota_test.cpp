@@ -399,6 +399,38 @@ TEST_CASE("max_rows: does what a map does, in random updates with all options", 
   if (info.max_rows != 0 || info.evict_after != 0) CHECK(went > 0);
 }
 
+TEST_CASE("max_rows: rounded up to a multiple of 1024 it holds after each update, on any number of shards", "[ps]") {
+  constexpr std::uint64_t most = 3 * 1024;
+  for (const std::uint64_t max_rows : {most - 1023, most - 500, most}) {
+    CAPTURE(max_rows);
+    QuotaTables one{quota_table(max_rows, 0)};
+    QuotaTables three{quota_table(max_rows, 0), 3};
+    std::uint64_t largest = 0;
+    for (std::uint64_t count = 1; count <= 24; ++count) {
+      QuotaKeys keys;
+      for (std::uint64_t key = count * 250; key < count * 250 + 500; ++key) keys.push_back(key);
+      one.update(count, keys);
+      three.update(count, keys);
+      REQUIRE(one.rows() <= most);
+      REQUIRE(one.rows() == three.rows());
+      largest = std::max(largest, one.rows());
+    }
+    CHECK(largest > most / 8 * 6);
+    std::map<std::uint32_t, std::uint64_t> of_shards;
+    for (const auto& entry : one.state()) ++of_shards[distrib::virtual_shard(entry.first)];
+    for (const auto& entry : of_shards) CHECK(entry.second <= 3);
+    CHECK(of_shards.size() > 1000);
+  }
+  // All virtual shards full: the limit is reached, and it is above `max_rows`.
+  QuotaTables full{quota_table(most - 1023, 0)};
+  QuotaKeys keys;
+  std::map<std::uint32_t, int> taken;
+  for (std::uint64_t key = 0; keys.size() < most; ++key)
+    if (++taken[distrib::virtual_shard(key)] <= 3) keys.push_back(key);
+  full.update(1, keys);
+  CHECK(full.rows() == most);
+}
+
 TEST_CASE("max_rows: holds after each update, and a key that comes back begins again", "[ps]") {
   const QuotaKeys keys = quota_keys_of(7, 40);
   QuotaTables tables{quota_table(8 * 1024, 0)};

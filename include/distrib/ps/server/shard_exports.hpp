@@ -56,6 +56,9 @@ class ShardExports final : public StoreObserver {
   static constexpr std::chrono::milliseconds pause{1000};
   /// How long a shard whose job is done waits for its last export.
   static constexpr std::chrono::milliseconds last_patience{30'000};
+  /// When the deltas since the newest base have more bytes than the base, the next export whose number is a multiple of
+  /// this has all rows: each shard learns it at another moment, and a base needs all of them.
+  static constexpr std::uint64_t base_turn = 4;
   /// Parts that are copied and not written yet. While there are so many, a step that is due is left out.
   static constexpr std::size_t most_waiting = 4;
 
@@ -96,6 +99,7 @@ class ShardExports final : public StoreObserver {
   DISTRIB_DECL void begin(ShardStore& store, Step step, const Lineage& made);
   [[nodiscard]] DISTRIB_DECL auto number_of(Step step) const -> std::uint64_t;
   [[nodiscard]] DISTRIB_DECL auto leaves_out(Step step, std::uint64_t number) -> bool;
+  [[nodiscard]] DISTRIB_DECL auto wants_base(std::uint64_t number) const -> bool;
   DISTRIB_DECL void consider(Step step, ShardStore& store);
   DISTRIB_DECL void started();
   DISTRIB_DECL void export_last();
@@ -125,6 +129,8 @@ class ShardExports final : public StoreObserver {
   bool is_under_way_ = false;
   bool wants_poll_ = false;
   bool is_behind_ = false;  // a step was left out
+  LogChain chain_;  // as the log was read last
+  Step base_at_ = 0;  // the newest step that has all rows because deltas outweighed the base
   std::string last_written_;  // name of the newest part of this run
   Instant not_before_{};  // after a failure
   std::optional<Instant> poll_at_;

@@ -93,14 +93,19 @@ DISTRIB_DECL auto ExportPartWriter::write(const TakenPart& part, ErrorRef to) co
   for (const Table& table : tables_) {
     const ExportedRows& taken = part.tables[table.number];
     const TableInfo& info = table.settings.info;
-    rows.push_back(detail::sorted_part_rows(taken, info.dim, info.kept_as));
     PartTable& written = contents.tables.emplace_back();
     written.name = info.name;
     written.dim = info.dim;
     written.format = info.kept_as;
     written.owned = table.owned;
-    written.keys = std::as_bytes(std::span{rows.back().keys});
-    written.values = rows.back().values;
+    if (info.kept_as == FloatFormat::float32 && std::ranges::is_sorted(taken.keys)) {  // every delta
+      written.keys = std::as_bytes(std::span{taken.keys});
+      written.values = std::as_bytes(std::span{taken.values});
+    } else {
+      rows.push_back(detail::sorted_part_rows(taken, info.dim, info.kept_as));
+      written.keys = std::as_bytes(std::span{rows.back().keys});
+      written.values = rows.back().values;
+    }
     written.gone = std::as_bytes(std::span{taken.gone});
   }
   for (const ShardLayout::Entry& entry : layout_.entries())

@@ -42,6 +42,8 @@ DISTRIB_DECL void ShardExports::begin(ShardStore& store, Step step, const Lineag
   queue_.clear();
   waiting_ = 0;
   wants_poll_ = is_behind_ = false;
+  chain_ = {};
+  base_at_ = 0;
   poll_at_.reset();
   last_written_.clear();
   named_.erase(named_.begin(), named_.upper_bound(step));
@@ -92,6 +94,13 @@ DISTRIB_DECL auto ShardExports::leaves_out(Step step, std::uint64_t number) -> b
   return waiting_ >= most_waiting || (is_behind_ && number % rules_.most_pending != 0);
 }
 
+// A replica that begins reads the newest base and all that follows it. Before another base is written for that reason,
+// the last one must be committed: then `chain_` has it, or it is known that another shard had a delta there.
+DISTRIB_DECL auto ShardExports::wants_base(std::uint64_t number) const -> bool {
+  return number != 0 && number % base_turn == 0 && chain_.outweighs() && core_->newest() &&
+         core_->newest()->step >= base_at_;
+}
+
 DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
   const std::optional<LogManifest>& newest = core_->newest();
   const bool is_newest = newest && newest->lineage == lineage_ && newest->step == step;
@@ -102,8 +111,11 @@ DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
     return;
   }
   TableStore* const tables = store.tables();
-  const RowDigest state = state_of(store);
-  const ExportPlan plan = core_->plan(step, state, number);
+  const bool is_base = wants_base(number);
+  // Only at the step of the newest position must the state be known before rows are taken: it proves that they are the
+  // same.
+  const ExportPlan plan =
+      core_->plan(step, is_newest ? state_of(store) : RowDigest{}, is_base ? rules_.base_every : number);
   if (plan.kind == ExportPlan::Kind::nothing) {
     if (plan.forget_changes && tables != nullptr) static_cast<void>(tables->take_changes(false));
     return;
@@ -113,13 +125,16 @@ DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
   part->label = plan.label;
   part->on = plan.on;
   part->on_written = plan.on_taken;
-  part->state = state;
   part->dense = store.dense();
   if (tables != nullptr) part->tables = tables->take_changes(plan.kind == ExportPlan::Kind::full);
+  std::vector<RowDigest> of_tables;
+  for (const ExportedRows& table : part->tables) of_tables.push_back(table.digest);
+  part->state = ExportPartWriter::state(part->dense->bytes(), of_tables);
   core_->taken();
+  if (is_base) base_at_ = step;
   ++waiting_;
   status_.taken = step;
-  status_.digest = state;
+  status_.digest = part->state;
   ExportWork work;
   work.run = run_;
   work.what = std::move(part);
@@ -184,6 +199,7 @@ DISTRIB_DECL auto ShardExports::next(Instant now) -> std::optional<ExportWork> {
       if ((*part)->on_written) (*part)->on = last_written_;
     }
     is_under_way_ = true;
+    work.chain = chain_;
     return work;
   }
 }
@@ -206,6 +222,7 @@ DISTRIB_DECL void ShardExports::performed(ExportWork work, Instant now) {
 
 DISTRIB_DECL void ShardExports::answer(const ExportAction& action, ExportWork& work, ExportActions& out) {
   if (std::holds_alternative<export_action::ReadLog>(action)) {
+    chain_ = std::move(work.chain);
     core_->log_read(std::move(work.view), out);
   } else if (std::holds_alternative<export_action::SwapHead>(action)) {
     if (!work.is_swapped) wants_poll_ = true;  // another process was faster
