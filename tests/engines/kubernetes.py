@@ -120,10 +120,14 @@ def stored(job, node, expected):
 
 
 def elastic(job, node, _):
-    """Workers come and go: the user changes their number, and one is evicted."""
+    """Workers come and go: the user changes their number, by patching their Job or rendering again; one is evicted."""
     def scale(count):
-        node.kubectl("patch", f"job/{job.name}-worker", "--type=merge",
-                     "-p", json.dumps({"spec": {"parallelism": count, "completions": count}}))
+        if count > WORKERS:
+            node.kubectl("patch", f"job/{job.name}-worker", "--type=merge",
+                         "-p", json.dumps({"spec": {"parallelism": count, "completions": count}}))
+        else:
+            job.render(worker_replicas=count)
+            node.kubectl("apply", "-f", job.manifest)
 
     changes(job, node, scale)
 

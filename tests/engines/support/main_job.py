@@ -142,14 +142,18 @@ class Job:
         self.result = folder / f"{name}-train"
         self.command = with_flags(command, dict(flags))
         self.steps = int(self.command[self.command.index("--steps") + 1])
-        done = render_templates.run(distrib, ROOT / f"examples/kubernetes/{template}.yaml.jinja", {
+        self.manifest, self.template = folder / f"{name}.yaml", ROOT / f"examples/kubernetes/{template}.yaml.jinja"
+        self.values = {
             "name": name, "namespace_name": NAMESPACE, "image": "trainer", "command": self.command,
             "data_dir": "/data", "train_dir": "/out",
             "data_claim": "records", "credential_secret_name": "cloud", "credential_secret_key": "key.json",
             "ps_replicas": PS, "worker_replicas": WORKERS, "ps_cpu": "250m", "worker_cpu": "250m",
-            "ps_memory": "512Mi", "worker_memory": "512Mi"} | values, "--check")
+            "ps_memory": "512Mi", "worker_memory": "512Mi"} | values
+        self.render()
+
+    def render(self, **more):
+        done = render_templates.run(self.distrib, self.template, self.values | more, "--check")
         assert done.returncode == 0, done.stderr
-        self.manifest = folder / f"{name}.yaml"
         self.manifest.write_text(done.stdout)
 
     def say(self, text):
