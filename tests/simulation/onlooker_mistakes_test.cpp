@@ -122,4 +122,6 @@ TEST_CASE("Random runs find each mistake of an onlooker", "[simulation][onlooker
   simulation::check_found(look_mistakes, 100);
 }
 
-TEST_CASE("How often random runs find the mistakes of onlookers", "[.found]") { simulation::print_found(look_mistakes); }
+TEST_CASE("How often random runs find the mistakes of onlookers", "[.found]") {
+  simulation::print_found(look_mistakes);
+}

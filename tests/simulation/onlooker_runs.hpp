@@ -87,8 +87,8 @@ struct LookedRows {
 
 /// Trains the job in local mode. Writes to `hashes`, which must be large enough, the hash of the values after each step
 /// from the one of `restored` on; empty: from step 0. Returns the cuts of the last step.
-inline auto train_locally(const LookedJob& of, std::span<const distrib::Cut> restored,
-                          std::vector<std::string>& hashes) -> std::vector<distrib::Cut> {
+inline auto train_locally(const LookedJob& of, std::span<const distrib::Cut> restored, std::vector<std::string>& hashes)
+    -> std::vector<distrib::Cut> {
   using namespace distrib;
   const Job& job = of.job;
   HashedModel model{job};

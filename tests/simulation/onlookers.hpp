@@ -121,10 +121,10 @@ class OnlookerProcess : public std::enable_shared_from_this<OnlookerProcess<Core
         shard + work_.job.shards() * static_cast<std::uint32_t>(dice_.below(work_.job.replicas));
     auto& host = *world_.shards[replica];
     if (!host.is_up()) return later([this, shard] { connect(shard); });
-    links_[shard] = distrib::sim::detail::open_link(
-        world_, host, name_, world_.job.ranks, [weak = this->weak_from_this(), shard](const Link& at) {
-          if (const auto self = weak.lock()) self->happened(at, shard);
-        });
+    links_[shard] = distrib::sim::detail::open_link(world_, host, name_, world_.job.ranks,
+                                                    [weak = this->weak_from_this(), shard](const Link& at) {
+                                                      if (const auto self = weak.lock()) self->happened(at, shard);
+                                                    });
     calls_[shard] = 0;
     core_.connected(shard, *this);
     flush();

@@ -72,12 +72,11 @@ TEST_CASE("Onlookers of a job that is started again with other settings see one 
     const LookedJob before = draw_looked_job(seed, BulkSynchronousParallel{});
     const LookedJob after = draw_looked_job(seed, BulkSynchronousParallel{}, 0.5F);
     std::vector<std::pair<Step, std::string>> seen_at;
-    const LookedRun run =
-        look_on<LookCore>(before, &after, {.seed = seed, .faults = simulation::looked_faults(seed)},
-                          [&](const LookedAt& seen) {
-                            seen_at.emplace_back(seen.step, simulation::hash_of_values(seen.blocks));
-                            return std::string{};
-                          });
+    const LookedRun run = look_on<LookCore>(before, &after, {.seed = seed, .faults = simulation::looked_faults(seed)},
+                                            [&](const LookedAt& seen) {
+                                              seen_at.emplace_back(seen.step, simulation::hash_of_values(seen.blocks));
+                                              return std::string{};
+                                            });
     looks += run.looks;
     if (!run.wrong.empty() || seen_at.empty()) return run.wrong;
     // A history is one of the old settings up to some step, and of the others after it. A job that goes back far enough
@@ -90,8 +89,7 @@ TEST_CASE("Onlookers of a job that is started again with other settings see one 
         histories.push_back(simulation::local_values_changed(before, after, since));
         since = histories.size() - 1;
       }
-      if (std::ranges::none_of(histories, has))
-        return "a look at step " + std::to_string(step) + " has mixed values";
+      if (std::ranges::none_of(histories, has)) return "a look at step " + std::to_string(step) + " has mixed values";
     }
     return std::string{};
   });
@@ -108,15 +106,15 @@ TEST_CASE("Onlookers of an asynchronous job, and of one with backup workers, see
         seed ^ 0xa51, dice.pick<Consistency>({AsynchronousParallel{}, StaleSynchronousParallel{.staleness = 1},
                                               BulkSynchronousParallel{.replicas_to_aggregate = 2}}));
     Step least = 0;
-    const LookedRun run = look_on<LookCore>(
-        of, nullptr, {.seed = seed ^ 0xa51, .faults = simulation::looked_faults(seed ^ 0xa51)},
-        [&](const LookedAt& seen) {
-          least = std::max(least, seen.step);
-          return seen.blocks.size() == of.job.shards() && seen.step <= of.job.total_steps &&
-                         seen.is_one_step == of.job.consistency.is_synchronous()
-                     ? std::string{}
-                     : "a look without all values";
-        });
+    const LookedRun run =
+        look_on<LookCore>(of, nullptr, {.seed = seed ^ 0xa51, .faults = simulation::looked_faults(seed ^ 0xa51)},
+                          [&](const LookedAt& seen) {
+                            least = std::max(least, seen.step);
+                            return seen.blocks.size() == of.job.shards() && seen.step <= of.job.total_steps &&
+                                           seen.is_one_step == of.job.consistency.is_synchronous()
+                                       ? std::string{}
+                                       : "a look without all values";
+                          });
     looks += run.looks;
     return run.wrong;
   });

@@ -65,8 +65,8 @@ struct WatchedCluster {
     flags.worker_hosts = {"127.0.0.1:1"};
     for (std::uint32_t task = 0; task < 2; ++task) {
       servers.push_back(std::make_unique<distrib::Server>(
-          pool,
-          distrib::ClusterSpec{{"ps", {"127.0.0.1:0", "127.0.0.1:0"}}, {"worker", flags.worker_hosts}}, "ps", task));
+          pool, distrib::ClusterSpec{{"ps", {"127.0.0.1:0", "127.0.0.1:0"}}, {"worker", flags.worker_hosts}}, "ps",
+          task));
       flags.ps_hosts.push_back("127.0.0.1:" + std::to_string(servers.back()->port()));
     }
   }
@@ -100,8 +100,7 @@ TEST_CASE("Onlooker: measures the values of a running job as one process does, u
                         .with_hooks(Evaluate{data.batch(50)}, notes, line_job::Heard{&heard})
                         .build(cluster.pool, cluster.onlooker(3));
     auto code = std::async(std::launch::async, [&] { return onlooker.run(); });
-    auto chief =
-        line_job::builder(data).with_hooks(HoldsUntilSeen{10, notes.to}).build(cluster.pool, cluster.flags);
+    auto chief = line_job::builder(data).with_hooks(HoldsUntilSeen{10, notes.to}).build(cluster.pool, cluster.flags);
     CHECK(chief.run() == 0);
     CHECK(code.get() == 0);
     for (const auto& server : cluster.servers) CHECK(server->join() == 0);
@@ -154,8 +153,10 @@ TEST_CASE("Onlooker: of another job is refused, and the job goes on", "[train]")
   const support::TempDirectory directory;
   const auto data = line_model::write(directory.path());
   WatchedCluster cluster;
-  auto other = line_job::builder(data).with_seed(12).with_hooks(Evaluate{data.batch(50)}).build(
-      cluster.pool, cluster.onlooker());
+  auto other = line_job::builder(data)
+                   .with_seed(12)
+                   .with_hooks(Evaluate{data.batch(50)})
+                   .build(cluster.pool, cluster.onlooker());
   std::atomic<bool> is_over = false;
   auto refused = std::async(std::launch::async, [&] {
     std::string what;
@@ -209,6 +210,7 @@ TEST_CASE("Onlooker: of a job that is done already ends with 0", "[train]") {
   REQUIRE(chief.run() == 0);
   for (const auto& server : cluster.servers) CHECK(server->join() == 0);
   cluster.servers.clear();
-  auto late = line_job::builder(data).with_hooks(save, Evaluate{data.batch(50)}).build(cluster.pool, cluster.onlooker());
+  auto late =
+      line_job::builder(data).with_hooks(save, Evaluate{data.batch(50)}).build(cluster.pool, cluster.onlooker());
   CHECK(late.run() == 0);
 }

@@ -38,8 +38,9 @@ struct LookBench {
   }
 
   void operator()(AskLook ask) {
-    const std::string which =
-        ask.newest ? "newest" : ask.step == distrib::end_of_job ? "end" : "step " + std::to_string(ask.step);
+    const std::string which = ask.newest                        ? "newest"
+                              : ask.step == distrib::end_of_job ? "end"
+                                                                : "step " + std::to_string(ask.step);
     told.push_back("ask " + std::to_string(ask.shard) + " " + which);
   }
   void operator()(DropLooks) { told.emplace_back("drop"); }
@@ -145,7 +146,8 @@ TEST_CASE("LookCore: values of different steps or histories are not combined", "
   bench.tell({
       {"a look", bench.look(), {"ask 0 newest"}},
       {"the first shard", bench.values(0, 4, 10, 7), {"ask 1 step 4"}},
-      {"a job that was continued with other settings", bench.values(1, 4, 20, 8),
+      {"a job that was continued with other settings",
+       bench.values(1, 4, 20, 8),
        {"drop", "ask 0 step 5", "ask 1 step 5"}},
       {"now they agree", bench.values(1, 5, 21, 8), {}},
       {"and are told", bench.values(0, 5, 11, 8), {"step 5 11 21"}},

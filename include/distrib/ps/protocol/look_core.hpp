@@ -104,7 +104,8 @@ class LookCore {
     if (--missing_ != 0) return;
     is_asking_ = false;
     const Step step = is_synchronous_ ? *step_ : least_;
-    const bool is_last = std::exchange(wants_, Wants::nothing) == Wants::last || (is_synchronous_ && step == last_step_);
+    const bool is_last =
+        std::exchange(wants_, Wants::nothing) == Wants::last || (is_synchronous_ && step == last_step_);
     out(LookedAt{step, is_synchronous_, is_last, std::exchange(blocks_, std::vector<SharedBuffer>(here_.size()))});
   }
 

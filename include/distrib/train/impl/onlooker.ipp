@@ -58,9 +58,9 @@ class OnlookerRun final : public LookOwner {
     if (!planned_.job.tables.empty()) rows_->find({}, evaluation_->keys());
     std::vector<Address> servers;
     for (const std::string& host : flags.ps_hosts) servers.push_back(Address::parse(host));
-    client_ = std::make_shared<LookClient>(
-        pool_.executor(0), planned_.job, std::move(servers),
-        planned_.job.tables.empty() ? std::vector<WantedRows>{} : rows_->wanted(), options(flags), *this);
+    client_ = std::make_shared<LookClient>(pool_.executor(0), planned_.job, std::move(servers),
+                                           planned_.job.tables.empty() ? std::vector<WantedRows>{} : rows_->wanted(),
+                                           options(flags), *this);
   }
   OnlookerRun(const OnlookerRun&) = delete;
   auto operator=(const OnlookerRun&) -> OnlookerRun& = delete;
@@ -107,9 +107,7 @@ class OnlookerRun final : public LookOwner {
     options.rpc.secret = mode.secret;
     options.rpc.transport = mode.tls;
     options.accepted = std::make_shared<const ClientRules>(client_rules(flags.cluster()));
-    options.observer = [this](const Event& event) {
-      asio::post(here_, [this, event] { report_.tell(event); });
-    };
+    options.observer = [this](const Event& event) { asio::post(here_, [this, event] { report_.tell(event); }); };
     return options;
   }
 

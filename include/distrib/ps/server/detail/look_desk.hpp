@@ -44,7 +44,7 @@ class LookDesk {
     ++untold_;
   }
 
-  /// The calls of which the shard's core does not know yet: calls `is_due(request)`, and for each that is due
+  /// Tells the core of the calls that it does not know yet: calls `is_due(request)`, and for each call that is due
   /// `tell(peer, request)`. That may answer or fail the call.
   void tell_due(auto is_due, auto tell) {
     if (untold_ == 0) return;

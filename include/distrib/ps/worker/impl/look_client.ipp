@@ -153,8 +153,7 @@ DISTRIB_DECL void LookClient::answered(Link& link, const std::error_code& code, 
                                        PullReply reply) {
   link.cancel = nullptr;
   if (!code && reply.gone) return core_.gone(reply.progress.done, out_);
-  if (!code)
-    return core_.values(link.shard, reply.counted, reply.progress.history, std::move(reply.body), out_);
+  if (!code) return core_.values(link.shard, reply.counted, reply.progress.history, std::move(reply.body), out_);
   if (code == ps_errc::shard_done) return end(exit_code::done, {});
   const Error why{code, name_of(link) + (text.empty() ? "" : ": " + text)};
   if (code == ps_errc::too_many_onlookers || code == ps_errc::nobody_joined) return not_served(why);
