@@ -16,6 +16,7 @@
 #include <distrib/sim/detail/world.hpp>
 #include <distrib/sim/dice.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -109,8 +110,10 @@ class OnlookerProcess : public std::enable_shared_from_this<OnlookerProcess<Core
     flush();
   }
 
+  // Pauses grow up to a second: a job with faults may stand still for a minute.
   void later(std::function<void()> then) {
-    world_.scheduler.after(std::chrono::microseconds{dice_.between(1, 3'000)},
+    const std::uint64_t most = std::uint64_t{3'000} << std::min(pauses_++ / 8, 8U);
+    world_.scheduler.after(std::chrono::microseconds{dice_.between(1, most)},
                            [self = this->shared_from_this(), then = std::move(then)] {
                              if (self->alive_) then();
                            });
@@ -180,6 +183,7 @@ class OnlookerProcess : public std::enable_shared_from_this<OnlookerProcess<Core
   Core core_;
   std::vector<Link> links_;
   std::vector<std::uint64_t> calls_;  // of each shard, the call whose answer is needed; 0: none
+  unsigned pauses_ = 0;
   bool alive_ = true;
 };
 
@@ -206,14 +210,16 @@ class Onlookers {
     processes_[i] =
         std::make_shared<OnlookerProcess<Core>>(world_, work_, dice_.next(), "onlooker " + std::to_string(i));
     processes_[i]->start();
-    after(40'000, [this, i] { touch(i); });
+    after(next_touch(), [this, i] { touch(i); });
   }
+  // The first ones come soon, so that they meet a job without faults.
+  auto next_touch() -> std::uint64_t { return std::uint64_t{40'000} << std::min(touches_++ / 12, 8U); }
   void touch(unsigned i) {
     const bool goes = dice_.percent(40);
     if (goes && processes_[i]->is_alive()) ++deaths_;
     if (goes) processes_[i]->die();
     else if (processes_[i]->is_alive()) processes_[i]->fail_one();
-    after(40'000, [this, i, goes] { goes ? start(i) : touch(i); });
+    after(next_touch(), [this, i, goes] { goes ? start(i) : touch(i); });
   }
 
   distrib::sim::detail::World& world_;
@@ -221,6 +227,7 @@ class Onlookers {
   distrib::sim::Dice dice_;
   std::vector<std::shared_ptr<OnlookerProcess<Core>>> processes_;
   unsigned deaths_ = 0;
+  unsigned touches_ = 0;
 };
 
 }  // namespace simulation

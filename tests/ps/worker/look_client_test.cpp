@@ -39,11 +39,13 @@ struct Watcher : LookOwner {
 
   void looked(LookedAt values) override {
     seen[values.step] = loopback_job::hash_of(values.blocks);
-    if (values.is_last) return;
+    if (values.is_last || !looks) return;
     if (waits) client->look_at_end();
     else client->look();
   }
-  void cannot_keep_up(Step) override { client->look(); }
+  void cannot_keep_up(Step) override {
+    if (looks) client->look();
+  }
   void troubled(const Error& because) override {
     ++troubles;
     trouble = because;
@@ -55,6 +57,7 @@ struct Watcher : LookOwner {
 
   std::map<Step, std::string> seen;
   bool waits = false;  ///< Wants only the values at the end, from now on.
+  bool looks = true;  ///< Looks again after a look.
   unsigned troubles = 0;
   Error trouble;
   std::optional<int> code;
@@ -62,7 +65,7 @@ struct Watcher : LookOwner {
   std::shared_ptr<LookClient> client;
 };
 
-/// Two servers, a worker, and the hash of the values that it computes each step from.
+/// Two servers, and a worker with a context of its own, so that the job stands still while that context does not run.
 struct LookedCluster {
   explicit LookedCluster(Step steps) : job{loopback_job::make(2, 1, steps)} {
     for (std::uint32_t task = 0; task < 2; ++task) {
@@ -70,10 +73,22 @@ struct LookedCluster {
       addresses.push_back({"127.0.0.1", servers.back()->port()});
     }
   }
-  void train() { worker = std::make_unique<loopback_job::Worker>(context, job, 0U, addresses); }
+  /// Trains until this step is to be computed.
+  void train_to(Step step) {
+    if (worker == nullptr) worker = std::make_unique<loopback_job::Worker>(of_worker, job, 0U, addresses);
+    bool reached = false;
+    worker->at_step = [&reached, step](Step at) { reached = reached || at >= step; };
+    support::run_until(of_worker, [&] { return reached; });
+    worker->at_step = nullptr;
+  }
+  /// Trains to the end.
+  void finish() {
+    support::run_until(of_worker, [&] { return worker->is_over; });
+  }
 
   IoPool pool{1};
   asio::io_context context{1};
+  asio::io_context of_worker{1};
   Job job;
   std::vector<std::unique_ptr<Server>> servers;
   std::vector<Address> addresses;
@@ -82,33 +97,53 @@ struct LookedCluster {
 
 }  // namespace
 
-TEST_CASE("LookClient: waits for the job, sees the values of its steps, and the last ones", "[ps]") {
+TEST_CASE("LookClient: waits for the job, and sees the values of a step", "[ps]") {
   LookedCluster cluster{200};
   Watcher watcher{cluster.context, cluster.job, cluster.addresses};
   support::run_until(cluster.context, [&] { return watcher.troubles != 0; });
   CHECK(watcher.trouble.code == ps_errc::nobody_joined);
-  cluster.train();
-  support::run_until(cluster.context, [&] { return watcher.seen.contains(200); });
-  support::run_until(cluster.context, [&] { return cluster.worker->is_over; });
+  CHECK(watcher.seen.empty());
+  cluster.train_to(50);
+  support::run_until(cluster.context, [&] { return !watcher.seen.empty(); });
+  CHECK(watcher.seen.rbegin()->first == 49);
+  const std::string seen = watcher.seen.at(49);
+  Watcher other{cluster.context, cluster.job, cluster.addresses};
+  support::run_until(cluster.context, [&] { return !other.seen.empty(); });
+  CHECK(other.seen.at(49) == seen);
+  cluster.finish();
   CHECK(cluster.worker->end.code == 0);
-  CHECK(watcher.seen.at(200) == loopback_job::hash_of(cluster.worker->end.result));
-  CHECK_FALSE(watcher.code);
+  CHECK(loopback_job::hash_of(cluster.worker->end.result) != seen);
 }
 
 TEST_CASE("LookClient: the values at the end come without a further look; then the job is done", "[ps]") {
   LookedCluster cluster{60};
-  cluster.train();
+  cluster.train_to(30);
   Watcher watcher{cluster.context, cluster.job, cluster.addresses};
   watcher.waits = true;
+  support::run_until(cluster.context, [&] { return !watcher.seen.empty(); });
+  cluster.context.run_for(100ms);  // its calls for the end arrive
+  cluster.finish();
   support::run_until(cluster.context, [&] { return watcher.seen.contains(60); });
-  support::run_until(cluster.context, [&] { return cluster.worker->is_over; });
   CHECK(watcher.seen.at(60) == loopback_job::hash_of(cluster.worker->end.result));
-  CHECK(watcher.seen.size() <= 2);
+  CHECK(watcher.seen.size() == 2);
+}
+
+TEST_CASE("LookClient: ends with 0 when a shard says that the job is done", "[ps]") {
+  LookedCluster cluster{60};
+  cluster.train_to(30);
+  Watcher watcher{cluster.context, cluster.job, cluster.addresses};
+  support::run_until(cluster.context, [&] { return !watcher.seen.empty(); });
+  watcher.looks = false;
+  cluster.context.run_for(100ms);
+  cluster.finish();
+  watcher.client->look();
+  support::run_until(cluster.context, [&] { return watcher.code.has_value() || watcher.troubles != 0; });
+  if (watcher.code) CHECK(watcher.code == 0);  // otherwise the servers have ended before
 }
 
 TEST_CASE("LookClient: is refused if the servers train another job", "[ps]") {
-  LookedCluster cluster{100'000};
-  cluster.train();
+  LookedCluster cluster{200};
+  cluster.train_to(10);
   Job other = cluster.job;
   other.seed = 6;
   Watcher watcher{cluster.context, other, cluster.addresses};
@@ -116,13 +151,12 @@ TEST_CASE("LookClient: is refused if the servers train another job", "[ps]") {
   CHECK(watcher.code == 65);
   CHECK(watcher.why.code == ps_errc::job_mismatch);
   CHECK_THAT(watcher.why.where, ContainsSubstring("/job:ps/task:"));
-  cluster.worker->client->stop();
-  support::run_until(cluster.context, [&] { return cluster.worker->is_over; });
+  cluster.finish();
 }
 
 TEST_CASE("LookClient: the ninth onlooker waits until another one has gone", "[ps]") {
-  LookedCluster cluster{1'000'000};
-  cluster.train();
+  LookedCluster cluster{200};
+  cluster.train_to(10);
   std::vector<std::unique_ptr<Watcher>> watchers;
   for (int i = 0; i < 8; ++i) {
     watchers.push_back(std::make_unique<Watcher>(cluster.context, cluster.job, cluster.addresses));
@@ -139,8 +173,7 @@ TEST_CASE("LookClient: the ninth onlooker waits until another one has gone", "[p
   CHECK(ninth.seen.empty());
   watchers.pop_back();
   support::run_until(cluster.context, [&] { return !ninth.seen.empty(); });
-  cluster.worker->client->stop();
-  support::run_until(cluster.context, [&] { return cluster.worker->is_over; });
+  cluster.finish();
 }
 
 TEST_CASE("LookClient: a server that cannot be reached at the start ends the onlooker with code 1", "[ps]") {
@@ -167,21 +200,21 @@ TEST_CASE("LookClient: refuses a job whose shards have larger values than a mess
 TEST_CASE("LookClient: begins again when a server comes back", "[ps]") {
   IoPool pool{1};
   asio::io_context context{1};
+  asio::io_context of_worker{1};
   std::optional<Server> server{std::in_place, pool, looked_cluster({"127.0.0.1:0"}), "ps", 0U};
   const std::uint16_t port = server->port();
-  const Job job = loopback_job::make(1, 1, 300);
+  const Job job = loopback_job::make(1, 1, 60);
+  loopback_job::Worker worker{of_worker, job, 0, {{"127.0.0.1", port}}};
+  Step at = 0;
+  worker.at_step = [&](Step step) { at = step; };
+  support::run_until(of_worker, [&] { return at == 30; });
   Watcher watcher{context, job, {{"127.0.0.1", port}}};
-  loopback_job::Worker worker{context, job, 0, {{"127.0.0.1", port}}};
-  bool died = false;
-  worker.at_step = [&](Step step) {
-    if (step == 100 && !std::exchange(died, true)) server.reset();
-  };
-  worker.heard = [&](const Event& event) {
-    if (event.kind == Event::Kind::lost && !server)
-      server.emplace(pool, looked_cluster({"127.0.0.1:" + std::to_string(port)}), "ps", 0U);
-  };
-  support::run_until(context, [&] { return watcher.seen.contains(300) && worker.is_over; });
-  CHECK(died);
-  CHECK(watcher.troubles != 0);
-  CHECK(watcher.seen.at(300) == loopback_job::hash_of(worker.end.result));
+  support::run_until(context, [&] { return watcher.seen.contains(29); });
+  server.reset();
+  support::run_until(context, [&] { return watcher.troubles != 0; });
+  server.emplace(pool, looked_cluster({"127.0.0.1:" + std::to_string(port)}), "ps", 0U);
+  support::run_until(of_worker, [&] { return at == 45; });  // the worker sends again what the server has lost
+  support::run_until(context, [&] { return watcher.seen.contains(44); });
+  support::run_until(of_worker, [&] { return worker.is_over; });
+  CHECK(worker.end.code == 0);
 }
