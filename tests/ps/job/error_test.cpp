@@ -37,6 +37,7 @@ TEST_CASE("ps_errc: texts and conditions", "[ps]") {
       {ps_errc::pull_too_large, 26, failure::exhausted, "more rows than one answer may hold"},
       {ps_errc::updates_every_row, 27, failure::unsupported, "use LazyAdam"},
       {ps_errc::not_finite, 28, failure::invalid_argument, "NaN or infinity"},
+      {ps_errc::too_many_onlookers, 44, failure::exhausted, "serves no more onlookers"},
       {ps_errc::directory_in_use, 29, failure::unavailable, "the directory is in use: another process writes there"},
       {ps_errc::bad_initial_values, 31, failure::mismatch, "initial_values() must return the same"},
       {ps_errc::old_version, 32, failure::unsupported, "start all tasks with one version"},

@@ -111,6 +111,10 @@ struct ServiceBench : distrib::ShardShell {
   auto cancel(char who, std::uint64_t number) {
     return [=, this] { service.happened(&of(who), of(who).cancel(number), now); };
   }
+  auto look(char who, std::uint64_t number, Step step) {
+    return call<distrib::Look>(who, number, {hash_of(job), step});
+  }
+  auto look_newest(char who, std::uint64_t number) { return call<distrib::Look>(who, number, {hash_of(job), 0, true}); }
   auto credit(char who, std::size_t items) {
     return [=, this] {
       of(who).credit = items;
@@ -1622,5 +1626,129 @@ TEST_CASE("ShardService: calls that wait fail with the reason for which the job 
         "b1" + refused + " (step 3 of rank 2)", "b2" + refused,
         "shell ended 65: the job has no such rank: start as many workers as the job has (step 3 of rank 2)"}},
       {"it is over", bench.saved(3), {}},
+  });
+}
+
+// --- onlookers ---
+
+TEST_CASE("ShardService: an onlooker is answered with the newest values, a step, or that the step is gone", "[ps]") {
+  ServiceBench bench{job_of(1, 9, 3)};
+  bench.tell({
+      {"no job",
+       bench.look_newest('d', 1),
+       {"d1 failed: no worker connected in time: look at the workers' logs, then start this task again (the shard "
+        "knows "
+        "no job yet)"}},
+      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"the cuts are not read yet", bench.look_newest('d', 2), {}},
+      {"they are", bench.opened(), {"d2 values counted=0 w=0 k=0 cuts=0", "a1 joined k=0 cuts=0"}},
+      {"another job",
+       bench.call<distrib::Look>('d', 3, {"abc", 0, true}),
+       {"d3 failed: this belongs to another job: use the same program and flags, or another directory (the hash of an "
+        "onlooker's job)"}},
+      {"in the future", bench.look('d', 4, 1), {}},
+      {"reached", bench.push('a', 2, 1, 0, 1), {"d4 values counted=1 w=-1 k=1 cuts=0", "a2 pushed k=1 cuts=0"}},
+      {"the step before", bench.look('d', 5, 0), {"d5 values counted=0 w=0 k=1 cuts=0"}},
+      {"one more", bench.push('a', 3, 2, 0, 1), {"a3 pushed k=2 cuts=0"}},
+      {"not kept", bench.look('d', 6, 0), {"d6 gone k=2 cuts=0"}},
+      {"the newest", bench.look_newest('d', 7), {"d7 values counted=2 w=-2 k=2 cuts=0"}},
+  });
+}
+
+TEST_CASE("ShardService: an onlooker is no rank: it is not joined, and the job ends without it", "[ps]") {
+  ServiceBench bench{job_of(1, 1, 1)};
+  bench.join_all();
+  bench.tell({
+      {"a look", bench.look_newest('d', 1), {"d1 values counted=0 w=0 k=0 cuts=0"}},
+      {"no push from it",
+       bench.push('d', 2, 1, 0, 1),
+       {"d2 failed: a call before Join: call Join first on every new connection"}},
+      {"no pull", bench.pull('d', 3, 0), {"d3 failed: a call before Join: call Join first on every new connection"}},
+      {"the end", bench.look('d', 4, distrib::end_of_job), {}},
+      {"a step that never comes", bench.look('e', 1, 1), {}},
+      {"the status", bench.call<distrib::Status>('b', 1), {"b1 status"}},
+  });
+  REQUIRE(bench.of('b').status.of_ranks.size() == 1);
+  CHECK(bench.of('b').status.parked == 0);
+  CHECK(bench.of('b').status.pulls == 0);
+  bench.tell({
+      {"the rank leaves", bench.closed('a'), {}},
+      {"the status", bench.call<distrib::Status>('b', 2), {"b2 status"}},
+  });
+  CHECK_FALSE(bench.of('b').status.of_ranks[0].here);
+  bench.tell({
+      {"it comes back", bench.join('a', 5, 0), {"a5 joined k=0 cuts=0"}},
+      {"the last step: the end is there",
+       bench.push('a', 6, 1, 0, 1),
+       {"shell save 1 w=-1", "e1 values counted=1 w=-1 k=1 cuts=0", "a6 pushed k=1 cuts=0",
+        "d4 values counted=1 w=-1 k=1 cuts=0"}},
+      {"they wait for nothing", bench.look('e', 2, 2), {"e2 values counted=1 w=-1 k=1 cuts=0"}},
+      {"saved", bench.saved(1), {"a5 notice k=1 cuts=0,1"}},
+      {"done, although onlookers are here", bench.call<distrib::Goodbye>('a', 7), {"a7 ok", "a5 end", "shell ended 0"}},
+      {"late",
+       bench.look_newest('d', 5),
+       {"d5 failed: the job is done, and this shard serves no worker any more: the last checkpoint has the result"}},
+  });
+}
+
+TEST_CASE("ShardService: looks that wait end with the shard", "[ps]") {
+  ServiceBench bench{job_of(1, 9, 9)};
+  bench.join_all();
+  bench.tell({
+      {"a look", bench.look('d', 1, 5), {}},
+      {"the end of the job", bench.look('e', 1, distrib::end_of_job), {}},
+      {"it is asked to end",
+       bench.stop(),
+       {"a1 end", "d1 failed: the connection is closed: connect again",
+        "e1 failed: the connection is closed: connect again", "shell ended 1"}},
+  });
+}
+
+TEST_CASE("ShardService: an onlooker that leaves, or cancels, leaves nothing behind", "[ps]") {
+  ServiceBench bench{job_of(1, 9, 9)};
+  bench.join_all();
+  bench.tell({
+      {"a look", bench.look('d', 1, 1), {}},
+      {"cancelled", bench.cancel('d', 1), {}},
+      {"another one at once", bench.look('d', 2, 2), {}},
+      {"a second onlooker", bench.look('e', 1, 1), {}},
+      {"gone", bench.closed('e'), {}},
+      {"step 1", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=1 cuts=0"}},
+      {"step 2", bench.push('a', 3, 2, 0, 1), {"d2 values counted=2 w=-2 k=2 cuts=0", "a3 pushed k=2 cuts=0"}},
+  });
+}
+
+TEST_CASE("ShardService: a look that asks for too much is refused, and the job goes on", "[ps]") {
+  ServiceBench tables{story::with_tables(job_of(1, 9, 9)), {}, {.max_pull_bytes = 100}};
+  tables.join_all();
+  const auto with_rows = [&](std::uint64_t number, const distrib::KeyLists& keys) {
+    return tables.call<distrib::Look>('d', number, {hash_of(tables.job), 0, true, story::wanted(keys).keys});
+  };
+  tables.tell({
+      {"two rows",
+       with_rows(1, {{1, 2}, {}}),
+       {"d1 failed: a pull asks for more rows than one answer may hold: ask for fewer keys at once, or raise "
+        "max_pull_bytes (128 bytes, allowed are 100)"}},
+      {"no such row",
+       with_rows(2, {{}, {3}}),
+       {"d2 failed: the table has no such row: look up only keys of the table (a look)"}},
+      {"a row", with_rows(3, {{1}, {}}), {"d3 values counted=0 w=0 rows=8 k=0 cuts=0"}},
+      {"nothing has happened to the job", tables.pull('a', 2, 0), {"a2 values counted=0 w=0 k=0 cuts=0"}},
+  });
+}
+
+TEST_CASE("ShardService: in an asynchronous job a look is answered at once, and the end when it is durable", "[ps]") {
+  ServiceBench bench{job_of(2, 2, 2, asynchronous)};
+  bench.join_all();
+  bench.tell({
+      {"a look", bench.look_newest('d', 1), {"d1 values counted=0 w=0 k=0 cuts="}},
+      {"the end", bench.look('e', 1, distrib::end_of_job), {}},
+      {"rank 0", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=1 cuts=0"}},
+      {"a look", bench.look_newest('d', 2), {"d2 values counted=1 w=-1 k=1 cuts="}},
+      {"rank 1", bench.push('b', 2, 1, 1, 1), {"shell save 2 w=-2", "b2 pushed k=1 cuts=0"}},
+      {"not durable yet", bench.look_newest('d', 3), {"d3 values counted=2 w=-2 k=2 cuts="}},
+      {"durable",
+       bench.saved(2),
+       {"a1 notice k=1 cuts=1", "b1 notice k=1 cuts=1", "e1 values counted=2 w=-2 k=2 cuts="}},
   });
 }

@@ -291,6 +291,20 @@ TEST_CASE("messages: a Join says whether its process has begun a contribution, a
   CHECK_FALSE(carried(JoinRequest{7, "abc", {}, {}}).has_begun);
 }
 
+TEST_CASE("messages: a Look names a step, or asks for the newest one", "[ps]") {
+  const auto step = carried(distrib::LookRequest{"abc", 0});
+  CHECK(step.job_hash == "abc");
+  CHECK(step.step == 0);
+  CHECK_FALSE(step.newest);
+  CHECK(carried(distrib::LookRequest{"abc", distrib::end_of_job}).step == distrib::end_of_job);
+  CHECK(carried(distrib::LookRequest{"abc", 0, true}).newest);
+  WireWriter head;
+  distrib::LookRequest{"abc", 5, true}.encode(head);
+  CHECK(distrib::to_hex(head.view()) == "0a0361626310051801");
+  distrib::LookRequest damaged;
+  CHECK_FALSE(damaged.decode(head.view().first(4)));
+}
+
 TEST_CASE("messages: a client knows the errors of shards by their categories", "[ps]") {
   const auto carry = [](std::error_code code) {
     WireWriter head;
@@ -309,7 +323,8 @@ TEST_CASE("messages: all methods have different ids", "[ps]") {
                          distrib::on<distrib::Save>(nothing),    distrib::on<distrib::Leave>(nothing),
                          distrib::on<distrib::Goodbye>(nothing), distrib::on<distrib::Status>(nothing),
                          distrib::on<distrib::CatchUp>(nothing), distrib::on<distrib::State>(nothing),
-                         distrib::on<distrib::PushSum>(nothing), distrib::on<distrib::AskRanks>(nothing)};
+                         distrib::on<distrib::PushSum>(nothing), distrib::on<distrib::AskRanks>(nothing),
+                         distrib::on<distrib::Look>(nothing)};
   static_cast<void>(router);
   SUCCEED();
 }

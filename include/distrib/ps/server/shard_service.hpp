@@ -15,6 +15,7 @@
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/server/detail/block_checksum.hpp>
+#include <distrib/ps/server/detail/look_desk.hpp>
 #include <distrib/ps/server/detail/met_processes.hpp>
 #include <distrib/ps/server/detail/push_call.hpp>
 #include <distrib/ps/server/detail/rank_desk.hpp>
@@ -80,6 +81,7 @@ class ShardService final : private ShardSink {
   void happened(const Connection& connection, const ServerEvent& event, Instant now) {
     now_ = now;
     if (event.kind == ServerEvent::Kind::request) return router_.dispatch(connection, event);
+    if (event.kind == ServerEvent::Kind::cancelled) drop_look(looks_.cancelled(connection, event.call));
     const Peer peer = peers_.find(connection);
     if (peer == 0) return;
     Client& state = peers_[peer];
@@ -93,6 +95,7 @@ class ShardService final : private ShardSink {
   void closed(const Connection& connection, Instant now) {
     now_ = now;
     desk_.closed(connection);
+    drop_look(looks_.closed(connection));
     const Peer peer = peers_.find(connection);
     if (peer == 0) return;
     part(peer);
@@ -120,6 +123,7 @@ class ShardService final : private ShardSink {
     clock_.opened(now, job_->replicas > 1, job_->total_steps == open_end || job_.identity().processes != 0);
     meter_.opened(*job_.get());
     if (sending_.peer() != 0) core_->state(sending_.peer(), sending_.have(), *this);
+    answer_looks();
     if (job_->replicas == 1) return enter_all();
     starting_ = true;
     ask_sibling();
@@ -130,6 +134,7 @@ class ShardService final : private ShardSink {
   void not_opened(const Error& why) {
     job_.forget();
     sending_.send(sending_.peer(), nullptr);
+    looks_.fail_all(why.code, why.where);
     peers_.refuse_all(why.code, why.where);
   }
 
@@ -144,6 +149,7 @@ class ShardService final : private ShardSink {
       return end(exit_code::io_error, error_of(error));
     }
     if (std::exchange(starting_, false)) enter_all();
+    answer_looks();
   }
   /// The result of `ShardShell::send`. Null: the cut could not be read.
   void state_read(Peer peer, const Cut* cut) { sending_.send(peer, cut); }
@@ -161,11 +167,14 @@ class ShardService final : private ShardSink {
     if (over_at(now)) return;
     clock_.saved(now);
     core_->cut_saved(step, *this);
+    answer_looks();
     end_if_saved();
   }
   /// The result of `ShardShell::load`. Throws as `ShardStore::load`; then `load_failed` must be called.
   void cut_loaded(const Cut& cut, Instant now) {
-    if (!over_at(now)) core_->cut_loaded(cut, *this);
+    if (over_at(now)) return;
+    core_->cut_loaded(cut, *this);
+    answer_looks();
   }
   /// `ShardShell::load` failed. If the cut is damaged or missing, loads the newest other cut instead. Otherwise, or if
   /// it is cut 0, ends with code 74.
@@ -278,7 +287,7 @@ class ShardService final : private ShardSink {
       if constexpr (std::is_same_v<M, AskRanks>)
         if (service->is_done_) return call.reply({{}, true});
       // The connection may stay open for long, because other shards of the task go on: a worker must not wait for it.
-      if constexpr (std::is_same_v<M, Join>)
+      if constexpr (std::is_same_v<M, Join> || std::is_same_v<M, Look>)
         if (service->is_done_) return call.fail(ps_errc::shard_done);
       if (service->over_) return call.fail(service->end_.code, service->end_.where);
       service->serve(std::forward<Request>(request), std::move(call));
@@ -355,6 +364,7 @@ class ShardService final : private ShardSink {
                  request.history, level},
                 *this);
     if (push_) push_.answer(core_->progress(request.rank));  // Joined was sent on the stream instead of an answer
+    answer_looks();
   }
 
   void serve(RestoreRequest request, Call<Restore, Connection> call) {
@@ -399,6 +409,13 @@ class ShardService final : private ShardSink {
 
   void serve(AskRanksRequest request, Call<AskRanks, Connection> call) {  // also before Join
     desk_.ask(std::move(request), std::move(call), now_);
+  }
+
+  void serve(LookRequest request, Call<Look, Connection> call) {  // needs no Join
+    if (!job_) return call.fail(ps_errc::nobody_joined, "the shard knows no job yet");
+    if (!job_.is(request.job_hash)) return call.fail(ps_errc::job_mismatch, "the hash of an onlooker's job");
+    looks_.take(std::move(request), std::move(call));
+    answer_looks();
   }
 
   void serve(Empty, Call<Status, Connection> call) { call.reply(status(now_)); }  // also before Join
@@ -457,6 +474,33 @@ class ShardService final : private ShardSink {
     if (exports_ && exports_->has_work()) shell_.last_export_missing();
     end(exit_code::done, {});
     return true;
+  }
+
+  // --- onlookers ---
+
+  // Passes the looks that are due to the core of a synchronous job, as pulls of peers that have not joined. An
+  // asynchronous core has no such pulls: its values are read here.
+  void answer_looks() {
+    if (core_ == nullptr || over_) return;
+    const bool synchronous = job_->consistency.is_synchronous();
+    const auto is_due = [&](const LookRequest& look) {
+      if (look.step == end_of_job && !look.newest)
+        return synchronous ? core_->step() >= job_->total_steps : job_.has_last_cut(*core_);
+      return synchronous || !core_->progress(0).no_values;
+    };
+    looks_.tell_due(is_due, [&](Peer peer, const LookRequest& look) {
+      PullRows rows;
+      const Error bad = read_pull_rows(core_->store().layout(), look.body, options_.max_pull_bytes, rows);
+      if (bad) return looks_.fail(peer, bad.code, bad.where);
+      if (const std::error_code none = core_->store().check(rows)) return looks_.fail(peer, none, "a look");
+      const Step step = look.newest ? core_->step() : std::min(look.step, job_->total_steps);
+      if (synchronous) return core_->pull(peer, step, *this, std::move(rows));
+      (*this)(ValuesReply{peer, step, core_->store().values(rows), {core_->step(), {}}, core_->step()});
+    });
+  }
+
+  void drop_look(Peer onlooker) {
+    if (onlooker != 0 && core_ != nullptr) core_->disconnect(onlooker, *this);
   }
 
   // --- peers ---
@@ -525,6 +569,7 @@ class ShardService final : private ShardSink {
     is_done_ = code == exit_code::done;
     peers_.end_all(end_.code);
     texts_.fail_all(end_.code, end_.where);
+    looks_.fail_all(is_done_ ? make_error_code(ps_errc::shard_done) : end_.code, end_.where);
     desk_.end_all(is_done_, end_.code, end_.where);
     shell_.ended(code, why);
   }
@@ -535,11 +580,16 @@ class ShardService final : private ShardSink {
   void operator()(NoticeReply reply) override { peers_[reply.peer].calls.tell(JoinItem::Kind::notice, reply.progress); }
   void operator()(ValuesReply reply) override {
     const std::uint32_t checksum = checksum_.of(reply.block);
+    if (looks_.is_onlooker(reply.peer))
+      return looks_.answer(reply.peer,
+                           {std::move(reply.progress), false, reply.counted, std::move(reply.block), checksum});
     meter_.pulled(reply.block->size(), peers_[reply.peer].calls.came(reply.step));
     peers_[reply.peer].calls.answer(
         reply.step, {std::move(reply.progress), false, reply.counted, std::move(reply.block), checksum});
   }
   void operator()(GoneReply reply) override {
+    if (looks_.is_onlooker(reply.peer))
+      return looks_.answer(reply.peer, {std::move(reply.progress), true, 0, nullptr, {}});
     peers_[reply.peer].calls.answer(reply.step, {std::move(reply.progress), true, 0, nullptr, {}});
   }
   void operator()(PushedReply reply) override { push_.answer(std::move(reply.progress)); }
@@ -581,8 +631,8 @@ class ShardService final : private ShardSink {
   ShardClock clock_;
   ShardMeter meter_;
   detail::RankDesk<Connection> desk_;
-  RouterOf<Join, Pull, Push, PushSum, Restore, CatchUp, State, Save, Leave, Goodbye, AskRanks, Status> router_{
-      {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
+  RouterOf<Join, Pull, Push, PushSum, Restore, CatchUp, State, Save, Leave, Goodbye, AskRanks, Look, Status> router_{
+      {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
       {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
   Instant now_{};
   CutSettings cut_settings_;
@@ -590,6 +640,7 @@ class ShardService final : private ShardSink {
   std::unique_ptr<AnyShard> core_;  // null: there is no job, or its cuts are being read
   detail::ShardPeers<Connection> peers_;
   detail::TextWaits<Connection> texts_;
+  detail::LookDesk<Connection> looks_;
   detail::StateCall<Connection> sending_;  // the cut that is sent to the other replica
   bool asking_ = false,  // the other replica was asked for its state and has not answered
       starting_ = false,  // no worker may join before that answer

@@ -246,6 +246,25 @@ struct StateReply {
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
+/// Asks for the values of a running job, without being one of its ranks. The body says which rows are wanted too, see
+/// `append_pull_rows`. The answer is that of a Pull.
+struct LookRequest {
+  std::string job_hash;  ///< As in JoinRequest.
+  /// Synchronous: the wanted step; answered with Gone if the shard no longer keeps its values, and when it is reached
+  /// otherwise. `end_of_job`: the values at the end, in every mode. Otherwise not used in an asynchronous job, whose
+  /// shard answers at once.
+  Step step = 0;
+  bool newest = false;  ///< The step that the shard is at; `step` is not used then. (Step 0 is a step like others.)
+  SharedBuffer body = {};  ///< Null: no rows.
+
+  void encode(WireWriter& head) const {
+    head.text(1, job_hash);
+    head.varint(2, step);
+    if (newest) head.varint(3, 1);
+  }
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
+};
+
 /// Returns the categories of the errors of these methods, for `RpcClientOptions::categories`.
 [[nodiscard]] inline auto ps_categories() -> ErrorCategories {
   static const std::error_category* const categories[] = {&detail::ps_category(), &detail::checkpoint_category()};
@@ -277,6 +296,8 @@ struct Goodbye : Method<"distrib.ps.Goodbye", Empty, Empty> {};
 /// Asks which ranks this process shall serve. Needs no Join before it. Only the first shard of the first ps task
 /// answers.
 struct AskRanks : Method<"distrib.ps.AskRanks", AskRanksRequest, AskRanksReply> {};
+/// Gets values without a Join before it: for a process that is no rank. A shard has few places for such processes.
+struct Look : Method<"distrib.ps.Look", LookRequest, PullReply> {};
 /// Asks for the status of the shard. Needs no Join before it, and changes nothing.
 struct Status : Method<"distrib.ps.Status", Empty, ShardStatus> {};
 

@@ -62,6 +62,9 @@ class Cluster {
   /// called only once.
   DISTRIB_DECL auto run() -> Outcome;
 
+  /// Returns what all processes share: for tests that have processes of their own in it.
+  [[nodiscard]] auto world() noexcept -> World& { return world_; }
+
   /// Returns the error text of each worker that ended with `ps_errc::not_finite`.
   [[nodiscard]] auto refusals() const noexcept -> const std::vector<std::string>& { return world_.refusals; }
 

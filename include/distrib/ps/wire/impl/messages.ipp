@@ -278,5 +278,15 @@ DISTRIB_DECL auto StateReply::decode(ByteView head) -> bool {
   return reader.ok() && good;
 }
 
+DISTRIB_DECL auto LookRequest::decode(ByteView head) -> bool {
+  WireReader reader{head};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::bytes): job_hash = reader.text(); break;
+      case wire_tag(2, WireType::varint): step = reader.uint64(); break;
+      case wire_tag(3, WireType::varint): newest = reader.uint64() != 0; break;
+    }
+  return reader.ok();
+}
+
 }  // namespace v0
 }  // namespace distrib
