@@ -45,6 +45,7 @@ TEST_CASE("ps_errc: texts and conditions", "[ps]") {
       {ps_errc::shard_taken_over, 37, failure::mismatch, "another process of this task has taken over its cuts"},
       {ps_errc::other_ranks, 39, failure::mismatch, "start all with the same --ranks"},
       {ps_errc::shard_done, 41, failure::unavailable, "the last checkpoint has the result"},
+      {ps_errc::fixed_ranks, 43, failure::unsupported, "cannot change"},
       {ps_errc::ranks_differ, 42, failure::corrupt, "has lost its log of the ranks"},
   };
   for (const Row& row : rows) {

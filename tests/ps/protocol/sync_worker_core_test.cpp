@@ -1374,23 +1374,35 @@ TEST_CASE("SyncWorkerCore: a contribution that is sent again states the ranks of
 
 TEST_CASE("SyncWorkerCore: a rank that makes no step follows the values, and sends nobody back", "[ps]") {
   ScaledWorker w{4};
-  w.logs[0] = log_with({{3, 1, {0, 4}}});
+  w.logs[0] = log_with({{4, 1, {0, 4}}});
   CHECK(told_texts(w.values(0)) == std::vector<std::string>{"pull 0 step=1", "pull 1 step=1"});
   CHECK(w.core.step() == 1);
   WorkerActions out;
-  w.core.gone(0, 1, {4, {0}, false, false, false, 0, {}, w.logs[0]}, out);
+  w.core.gone(0, 1, {3, {0}, false, false, false, 0, {}, w.logs[0]}, out);
   CHECK(told_texts(out) == std::vector<std::string>{"join 0", "join 1"});
   out.clear();
-  w.joined(0, 4, out);
+  w.joined(0, 3, out);
   w.joined(1, 1, out);
   CHECK(told_texts(out) == std::vector<std::string>{"pull 0 step=1", "pull 1 step=1"});
   out.clear();
-  w.core.gone(0, 1, {4, {0}, false, false, false, 0, {}, w.logs[0]}, out);
-  CHECK(told_texts(out) == std::vector<std::string>{"join 0", "join 1"});  // again, and no Restore
+  w.core.gone(0, 1, {3, {0}, false, false, false, 0, {}, w.logs[0]}, out);
+  CHECK(told_texts(out) == std::vector<std::string>{"pull 0 step=3", "pull 1 step=3"});  // it goes on there, no Restore
+  CHECK(w.computes(3).number == 7);
+}
+
+TEST_CASE("SyncWorkerCore: a rank that makes a step that a shard has completed sends all back, if it cannot reach it",
+          "[ps]") {
+  ScaledWorker w{4};
+  w.logs[0] = log_with({{3, 1, {0, 4}}});
+  WorkerActions out;
+  w.joined(0, 4, out);  // another process of the rank has made step 3; shard 1 came back
+  w.core.gone(0, 0, {4, {0}, false, false, false, 0, {}, w.logs[0]}, out);
   out.clear();
-  w.joined(0, 2, out);
-  w.joined(1, 2, out);
-  CHECK(w.computes(2).number == 5);
+  w.joined(0, 4, out);
+  w.joined(1, 0, out);
+  out.clear();
+  w.core.gone(0, 0, {4, {0}, false, false, false, 0, {}, w.logs[0]}, out);
+  CHECK(told_texts(out) == std::vector<std::string>{"restore 0 cut=0", "restore 1 cut=0"});
 }
 
 TEST_CASE("SyncWorkerCore: a shard gets only contributions of steps that the rank makes", "[ps]") {

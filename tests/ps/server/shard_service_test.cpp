@@ -125,6 +125,9 @@ struct ServiceBench : distrib::ShardShell {
   auto opened() {
     return [this] { service.opened({}, nullptr, now); };
   }
+  auto ranks_saved() {
+    return [this] { service.ranks_saved(now); };
+  }
   auto opened_from(Step newest, float value, std::vector<Step> cuts) {
     return [=, this] {
       const Cut cut{newest, block(value), {}, {}, {}, story::only_lineage(job)};
@@ -197,6 +200,10 @@ struct ServiceBench : distrib::ShardShell {
   void save(distrib::SaveCut action) override {
     const Cut cut = std::move(action).finish();
     told.push_back("shell save " + std::to_string(cut.step) + story::text(cut.values) + story::text(cut.tables));
+  }
+  void save_ranks(distrib::RankFile file) override {
+    told.push_back("shell save ranks up to " + std::to_string(file.horizon) + ", entries " +
+                   std::to_string(file.entries.size()));
   }
   void load(Step step) override { told.push_back("shell load " + std::to_string(step)); }
   void drop(distrib::DropCut drop) override {
@@ -1623,4 +1630,73 @@ TEST_CASE("ShardService: calls that wait fail with the reason for which the job 
         "shell ended 65: the job has no such rank: start as many workers as the job has (step 3 of rank 2)"}},
       {"it is over", bench.saved(3), {}},
   });
+}
+
+namespace {
+
+/// A job that begins with ranks 0 and 1, and may have ranks 0 to 3. Its horizon is kept two steps ahead.
+auto scaled_bench() -> ServiceBench {
+  Job job = job_of(2, 9, 3);
+  job.most_ranks = 4;
+  ShardOptions options;
+  options.rank_steps_ahead = 2;
+  return ServiceBench{job, {}, options};
+}
+
+auto asked_for(Step from, std::uint64_t number, std::vector<Rank> ranks) -> distrib::ScaleRequest {
+  return {std::make_shared<const distrib::RankEntry>(distrib::RankEntry{from, number, std::move(ranks)})};
+}
+
+}  // namespace
+
+TEST_CASE("ShardService: other ranks are asked for, saved, and make their steps", "[ps]") {
+  ServiceBench bench = scaled_bench();
+  const auto first = std::make_shared<const distrib::RankEntry>(distrib::RankEntry{1, 0, {0, 1}});
+  const auto more = asked_for(4, 9, {0, 2, 3});
+  const auto push = [&](char who, std::uint64_t number, Step step, Rank rank, distrib::SharedRankEntry entry) {
+    distrib::PushRequest request{step, rank, 0, block(2)};
+    request.entry = std::move(entry);
+    return bench.call<distrib::Push>(who, number, request);
+  };
+  bench.tell({
+      {"no job yet",
+       bench.call<distrib::Scale>('g', 1),
+       {"g1 failed: the ranks of this job cannot change, or it has not begun: start it with most_ranks"}},
+      {"", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"the file of the log", bench.opened(), {"shell save ranks up to 3, entries 0", "a1 joined k=0 cuts=0"}},
+      {"a rank that makes no step yet", bench.join('c', 1, 2), {"c1 joined k=0 cuts=0"}},
+      {"E1: nothing may be told", bench.pull('a', 2, 0), {}},
+      {"the horizon", bench.call<distrib::Scale>('g', 2), {"g2 horizon 0 step 0"}},
+      {"durable", bench.ranks_saved(), {"a2 values counted=0 w=0 k=0 cuts=0"}},
+      {"E2: too late", bench.call<distrib::Scale>('g', 3, asked_for(3, 9, {0})), {"g3 horizon 3 step 0"}},
+      {"in time", bench.call<distrib::Scale>('g', 4, more), {"shell save ranks up to 3, entries 1"}},
+      {"E3: durable", bench.ranks_saved(), {"g4 taken, horizon 3 step 0"}},
+      {"", push('a', 3, 1, 0, first), {"a3 pushed k=0 cuts=0"}},
+      {"", push('c', 2, 1, 1, first), {"c2 pushed k=1 cuts=0"}},
+      {"", push('a', 4, 2, 0, first), {"a4 pushed k=1 cuts=0"}},
+      {"half of the way is left",
+       push('c', 3, 2, 1, first),
+       {"c3 pushed k=2 cuts=0", "shell save ranks up to 5, entries 1"}},
+  });
+}
+
+TEST_CASE("ShardService: a shard whose log of the ranks cannot be saved ends, and calls for other ranks with it",
+          "[ps]") {
+  ServiceBench bench = scaled_bench();
+  bench.bring('a', 1, 0)();
+  bench.opened()();
+  bench.call<distrib::Scale>('g', 1, asked_for(40, 9, {0}))();
+  bench.told.clear();
+  const auto fails = [&] { bench.service.ranks_not_saved({distrib::checkpoint_errc::no_room, "a file"}); };
+  fails();
+  CHECK(std::ranges::find(bench.told, "g1 failed: the connection is closed: connect again") != bench.told.end());
+  CHECK_THAT(bench.told.back(), ContainsSubstring("shell ended 1"));
+}
+
+TEST_CASE("ShardService: the ranks of other jobs cannot change", "[ps]") {
+  ServiceBench bench{job_of(1, 9, 3)};
+  bench.join_all();
+  bench.tell({{"",
+               bench.call<distrib::Scale>('g', 1, asked_for(40, 9, {0})),
+               {"g1 failed: the ranks of this job cannot change, or it has not begun: start it with most_ranks"}}});
 }

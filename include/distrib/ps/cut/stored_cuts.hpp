@@ -4,11 +4,13 @@
 #include <distrib/core/error.hpp>
 #include <distrib/ps/cut/cut_store.hpp>
 #include <distrib/ps/cut/detail/posix_files.hpp>
+#include <distrib/ps/cut/detail/rank_files.hpp>
 #include <distrib/ps/cut/initial_checkpoint.hpp>
 #include <distrib/ps/cut/initial_cut.hpp>
 #include <distrib/ps/cut/object_access.hpp>
 #include <distrib/ps/cut/object_cuts.hpp>
 #include <distrib/ps/cut/shard_files.hpp>
+#include <distrib/ps/job/rank_file.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/record/any_object_store.hpp>
@@ -16,6 +18,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -62,6 +65,10 @@ class StoredCuts {
         if (objects_) objects_->save({&work.cut, 1});
         else store_->save(work.cut);
         return;
+      case CutWork::Kind::save_ranks:
+        if (owner_.settings.directory.empty()) ranks_in_memory_ = work.ranks;
+        else perform_(detail::RankFiles{owner_.settings.directory, owner_.job, owner_.replica}.plan(*work.ranks));
+        return;
       case CutWork::Kind::drop:
         if (objects_) objects_->drop(work.step, work.unneeded);
         else store_->drop(work.step, work.unneeded);
@@ -79,6 +86,7 @@ class StoredCuts {
   void open(CutWork& work) {
     owner_ = *work.owner;
     objects_.reset();
+    if (owner_.job.most_ranks != 0 && !open_ranks(work)) return;
     if (detail::is_url(owner_.settings.directory)) {
       auto objects = std::make_unique<ObjectCuts>(owner_, access_);
       objects->open(work);
@@ -89,6 +97,20 @@ class StoredCuts {
     if (!store_ || !owner_.settings.directory.empty())
       store_.emplace(owner_.settings, owner_.job, owner_.replica, owner_.updaters, perform_);
     work.cuts = store_->list(work.refused);
+  }
+
+  // Returns false, with `failure`, if the log of the ranks cannot be read.
+  auto open_ranks(CutWork& work) const -> bool {
+    const std::string& directory = owner_.settings.directory;
+    if (directory.empty()) {
+      work.ranks = ranks_in_memory_;
+    } else if (detail::is_url(directory)) {  // not built yet
+      work.failure = {std::make_error_code(std::errc::not_supported),
+                      directory + ": ranks that change need a directory"};
+    } else {
+      work.ranks = detail::RankFiles{directory, owner_.job, owner_.replica}.read(work.failure);
+    }
+    return !work.failure;
   }
 
   void read_initial(CutWork& work) const {
@@ -102,6 +124,7 @@ class StoredCuts {
   ObjectAccess access_;
   CutOwner owner_;
   std::optional<CutStore<Perform>> store_;
+  std::optional<RankFile> ranks_in_memory_;  // in place of a file, as cuts in memory are
   std::unique_ptr<ObjectCuts> objects_;  // null: the directory is none of an object store
 };
 

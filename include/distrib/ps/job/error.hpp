@@ -52,6 +52,7 @@ enum class ps_errc {
   no_sums,           ///< A worker pushes the sum of several ranks, and the parameter server takes none: it is of an older version, or it continues a job that was begun in rank order. Start all tasks with one version, or push each rank alone: `ClusterMode::sum_ranks = false`.
   shard_done,        ///< A worker was started when a shard had ended with the job, and its task had not. There is nothing to do: the last checkpoint has the result, and a worker that finds it ends with code 0.
   ranks_differ,      ///< Contributions to one step state different ranks, although the log of the ranks says which make it: a shard has lost its file of it, or got an old one back. Give each shard its own newest file, or start again from a checkpoint with another directory.
+  fixed_ranks,       ///< Other ranks were asked for, and the job's ranks cannot change, or no job is known yet. Start the job with `most_ranks`; wait until it has begun.
 };
 // clang-format on
 
@@ -146,6 +147,8 @@ inline constexpr ErrorText ps_texts[] = {
      "the job is done, and this shard serves no worker any more: the last checkpoint has the result"},
     {static_cast<int>(ps_errc::ranks_differ), failure::corrupt,
      "contributions to one step state different ranks: a shard has lost its log of the ranks, or got an old one back"},
+    {static_cast<int>(ps_errc::fixed_ranks), failure::unsupported,
+     "the ranks of this job cannot change, or it has not begun: start it with most_ranks"},
 };
 
 /// Returns the category "distrib.ps".

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/decl.hpp>
+#include <distrib/ps/job/rank_file.hpp>
 #include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/step.hpp>
 
@@ -13,13 +14,6 @@
 
 namespace distrib {
 inline namespace v0 {
-
-/// What a shard keeps of the log of the ranks, in a file of its own that is replaced as a whole. No Restore touches it.
-struct RankFile {
-  /// The horizon: no entry is taken any more that is from this step or an earlier one.
-  Step horizon = 0;
-  std::vector<SharedRankEntry> entries;  ///< All but the ranks that the job begins with.
-};
 
 /// What became of a proposal.
 struct RankAnswer {

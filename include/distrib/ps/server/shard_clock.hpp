@@ -40,8 +40,9 @@ class ShardClock {
 
   /// The job is known, and its cuts are read: the time of absence counts from now for every rank. `replicated`: true if
   /// there is another replica to ask. `needs_no_rank`: the ranks need not wait for each other (`open_end`), or another
-  /// process takes over one that is away (dealt ranks); so it is lost only if no worker is joined for that time.
-  DISTRIB_DECL void opened(Instant now, bool replicated = false, bool needs_no_rank = false);
+  /// process takes over one that is away (dealt ranks, ranks that change); so it is lost only if no worker is joined
+  /// for that time. `names`: how many ranks may join, if that is more than the cluster has workers.
+  DISTRIB_DECL void opened(Instant now, bool replicated = false, bool needs_no_rank = false, Rank names = 0);
   /// A worker of `rank` has joined. Returns true if another connection of this rank is joined already.
   auto joined(Rank rank) -> bool {
     ++joined_;

@@ -12,8 +12,10 @@
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/job/rank_block.hpp>
+#include <distrib/ps/job/rank_file.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
+#include <distrib/ps/protocol/rank_log_core.hpp>
 #include <distrib/ps/server/detail/block_checksum.hpp>
 #include <distrib/ps/server/detail/met_processes.hpp>
 #include <distrib/ps/server/detail/push_call.hpp>
@@ -41,6 +43,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -94,6 +97,7 @@ class ShardService final : private ShardSink {
   void closed(const Connection& connection, Instant now) {
     now_ = now;
     desk_.closed(connection);
+    std::erase_if(scaling_, [&](const auto& asked) { return asked.second.connection() == connection; });
     const Peer peer = peers_.find(connection);
     if (peer == 0) return;
     part(peer);
@@ -108,17 +112,21 @@ class ShardService final : private ShardSink {
 
   /// The result of `ShardShell::open`: the shard's durable cuts, steps ascending, and the newest of them. Null: the
   /// shard starts at step 0. If the shard has another replica, asks that replica for a newer state first, and no worker
-  /// joins before the answer.
+  /// joins before the answer. `ranks`: the log of the ranks as it was saved last, in a job whose ranks change.
   ///
   /// Errors: throws as `make_shard`, for example if the tables need more memory than there is. Then `not_opened` must
   /// be called.
-  void opened(std::vector<DurableCut> cuts, const Cut* newest, Instant now) {
+  void opened(std::vector<DurableCut> cuts, const Cut* newest, Instant now, const std::optional<RankFile>& ranks = {}) {
     now_ = now;
     core_ = job_.make_shard(std::move(cuts), newest);
+    if (RankLogCore* const log = core_->rank_log()) log->open(ranks, options_.rank_steps_ahead);
+    write_ranks();
     begin_exports(newest);
     begin_links(newest);
-    met_ = detail::MetProcesses{job_->ranks};
-    clock_.opened(now, job_->replicas > 1, job_->total_steps == open_end || job_.identity().processes != 0);
+    met_ = detail::MetProcesses{job_->rank_names()};
+    const bool has_dealt_ranks = job_.identity().processes != 0;
+    clock_.opened(now, job_->replicas > 1, job_->total_steps == open_end || has_dealt_ranks || job_->most_ranks != 0,
+                  job_->rank_names());
     meter_.opened(*job_.get());
     if (sending_.peer() != 0) core_->state(sending_.peer(), sending_.have(), *this);
     if (job_->replicas == 1) return enter_all();
@@ -164,9 +172,23 @@ class ShardService final : private ShardSink {
     core_->cut_saved(step, *this);
     end_if_saved();
   }
+  /// `ShardShell::save_ranks` is done.
+  void ranks_saved(Instant now) {
+    if (over_at(now)) return;
+    core_->ranks_written(*this);
+    write_ranks();
+  }
+  /// `ShardShell::save_ranks` failed. Nothing can be told any more when the steps reach the horizon, so the shard ends:
+  /// with code 1, to be started again, if the disk is full or a store does not answer; otherwise with code 74.
+  void ranks_not_saved(const Error& why) {
+    const bool passes = why.code == checkpoint_errc::no_room || may_pass(why.code);
+    if (!over_) end(passes ? exit_code::again : exit_code::io_error, why);
+  }
   /// The result of `ShardShell::load`. Throws as `ShardStore::load`; then `load_failed` must be called.
   void cut_loaded(const Cut& cut, Instant now) {
-    if (!over_at(now)) core_->cut_loaded(cut, *this);
+    if (over_at(now)) return;
+    core_->cut_loaded(cut, *this);
+    write_ranks();
   }
   /// `ShardShell::load` failed. If the cut is damaged or missing, loads the newest other cut instead. Otherwise, or if
   /// it is cut 0, ends with code 74.
@@ -255,6 +277,14 @@ class ShardService final : private ShardSink {
     if (over_at(now)) return;
     exports_->performed(std::move(work), now);
     end_if_exported();
+  }
+
+  /// Returns what the shard decides about ranks; null: they never change, or the shard is not open.
+  [[nodiscard]] auto rank_log() noexcept -> RankLogCore* { return core_ != nullptr ? core_->rank_log() : nullptr; }
+  /// Asks for other ranks, as a call of `Scale` does, without an answer. Only if there is a `rank_log`.
+  void propose(RankEntry entry) {
+    rank_log()->propose(0, std::move(entry));
+    write_ranks();
   }
 
   /// Returns the counters of the shard. A shell with a clock reports to them when calls arrive and are answered.
@@ -353,8 +383,9 @@ class ShardService final : private ShardSink {
     if (!job_->replayable && request.step != 0) met_.pushed(peers_[peer].ranks.first);
     core_->push(peer,
                 {request.step, request.rank, std::move(request.body), request.body_checksum, request.common_cut,
-                 request.history, level},
+                 request.history, level, std::move(request.entry)},
                 *this);
+    write_ranks();
     if (push_) push_.answer(core_->progress(request.rank));  // Joined was sent on the stream instead of an answer
   }
 
@@ -400,6 +431,15 @@ class ShardService final : private ShardSink {
 
   void serve(AskRanksRequest request, Call<AskRanks, Connection> call) {  // also before Join
     desk_.ask(std::move(request), std::move(call), now_);
+  }
+
+  void serve(ScaleRequest request, Call<Scale, Connection> call) {  // also before Join
+    RankLogCore* const log = rank_log();
+    if (log == nullptr) return call.fail(ps_errc::fixed_ranks);
+    if (request.entry == nullptr) return call.reply({false, log->horizon(), core_->step()});
+    scaling_.insert({++newest_scaling_, std::move(call)});
+    log->propose(newest_scaling_, *request.entry);
+    write_ranks();
   }
 
   void serve(Empty, Call<Status, Connection> call) { call.reply(status(now_)); }  // also before Join
@@ -461,19 +501,33 @@ class ShardService final : private ShardSink {
     return true;
   }
 
+  // --- ranks that change ---
+
+  // After each event that may complete a step, or ask for other ranks.
+  void write_ranks() {
+    RankLogCore* const log = core_->rank_log();
+    if (log == nullptr || over_) return;
+    if (std::optional<RankFile> file = log->next_write(core_->step())) shell_.save_ranks(*std::move(file));
+    for (const RankAnswer& answer : log->take_answers())
+      if (const auto asked = scaling_.extract(answer.caller); !asked.empty())
+        asked.mapped().reply({answer.taken, answer.horizon, core_->step()});
+  }
+
   // --- peers ---
 
   void enter(Peer peer, Client& state) {
     const Rank first = state.ranks.first;
-    if (is_block(state.ranks, job_->ranks) && (state.ranks.level == 0 || core_->takes_sums())) {
+    if (is_block(state.ranks, job_->rank_names()) && (state.ranks.level == 0 || core_->takes_sums())) {
       if (cannot_lose() && !met_.joins(first, state.has_begun)) return cannot_replay(first);
       state.entered = true;
       bool is_second = false;
       for (const Rank rank : ranks_of(state)) is_second = clock_.joined(rank) || is_second;
       if (is_second && job_.identity().processes == 0) shell_.joined_twice(first);  // dealt ranks move
-    } else if (is_block(state.ranks, job_->ranks)) {
+    } else if (is_block(state.ranks, job_->rank_names())) {
+      const bool changes = job_->most_ranks != 0;
       return state.calls.refuse(ps_errc::no_sums,
-                                "it continues a job that was begun in rank order, or is asynchronous");
+                                changes ? "the ranks of the job may change"
+                                        : "it continues a job that was begun in rank order, or is asynchronous");
     }
     core_->join(peer, state.ranks, *this);
   }
@@ -496,7 +550,7 @@ class ShardService final : private ShardSink {
     for (const Rank rank : ranks_of(state)) clock_.parted(rank, now_);
   }
   [[nodiscard]] auto ranks_of(const Client& state) const {
-    return std::views::iota(state.ranks.first, state.ranks.end(job_->ranks));
+    return std::views::iota(state.ranks.first, state.ranks.end(job_->rank_names()));
   }
 
   // Every event sets the time. Returns true if the shard is over.
@@ -528,6 +582,7 @@ class ShardService final : private ShardSink {
     peers_.end_all(end_.code);
     texts_.fail_all(end_.code, end_.where);
     desk_.end_all(is_done_, end_.code, end_.where);
+    for (const auto& [number, call] : std::exchange(scaling_, {})) call.fail(end_.code, end_.where);
     shell_.ended(code, why);
   }
 
@@ -583,8 +638,8 @@ class ShardService final : private ShardSink {
   ShardClock clock_;
   ShardMeter meter_;
   detail::RankDesk<Connection> desk_;
-  RouterOf<Join, Pull, Push, PushSum, Restore, CatchUp, State, Save, Leave, Goodbye, AskRanks, Status> router_{
-      {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
+  RouterOf<Join, Pull, Push, PushSum, Restore, CatchUp, State, Save, Leave, Goodbye, AskRanks, Scale, Status> router_{
+      {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
       {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
   Instant now_{};
   CutSettings cut_settings_;
@@ -592,6 +647,8 @@ class ShardService final : private ShardSink {
   std::unique_ptr<AnyShard> core_;  // null: there is no job, or its cuts are being read
   detail::ShardPeers<Connection> peers_;
   detail::TextWaits<Connection> texts_;
+  std::map<std::uint64_t, Call<Scale, Connection>> scaling_;  // calls that wait until a file is durable
+  std::uint64_t newest_scaling_ = 0;
   detail::StateCall<Connection> sending_;  // the cut that is sent to the other replica
   bool asking_ = false,  // the other replica was asked for its state and has not answered
       starting_ = false,  // no worker may join before that answer

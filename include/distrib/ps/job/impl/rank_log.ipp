@@ -44,7 +44,13 @@ DISTRIB_DECL auto RankLog::add(SharedRankEntry entry) -> bool {
 }
 
 DISTRIB_DECL void RankLog::add(const RankLog& other) {
-  for (const SharedRankEntry& entry : other.entries_) add(entry);
+  for (const SharedRankEntry& entry : other.entries_)
+    if (entry->number != 0) add(entry);
+}
+
+DISTRIB_DECL auto RankLog::has_room_for(std::size_t ranks) const noexcept -> bool {
+  for (const SharedRankEntry& entry : entries_) ranks += entry->ranks.size();
+  return entries_.size() < max_rank_entries && ranks <= max_logged_ranks;
 }
 
 DISTRIB_DECL auto RankLog::index_of(Step step) const noexcept -> std::size_t {

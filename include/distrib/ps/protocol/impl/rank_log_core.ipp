@@ -27,9 +27,9 @@ DISTRIB_DECL void RankLogCore::propose(std::uint64_t caller, RankEntry entry) {
 }
 
 DISTRIB_DECL void RankLogCore::hear(const SharedRankEntry& entry) {
-  if (entry->number == 0 || log_->entries().size() == max_rank_entries) return;
+  if (entry->number == 0) return;
   const SharedRankEntry& known = log_->entry_of(entry->from);
-  if (known == entry || *known == *entry) return;
+  if (known == entry || *known == *entry || !log_->has_room_for(entry->ranks.size())) return;
   RankLog log = *log_;
   if (!log.add(entry)) return;
   log_ = std::make_shared<const RankLog>(std::move(log));
@@ -37,7 +37,7 @@ DISTRIB_DECL void RankLogCore::hear(const SharedRankEntry& entry) {
 }
 
 DISTRIB_DECL auto RankLogCore::may_take(const RankEntry& entry, const RankLog& log) const -> bool {
-  return entry.from > horizon_ && is_rank_entry(entry, most_ranks_) && log.entries().size() < max_rank_entries;
+  return entry.from > horizon_ && is_rank_entry(entry, most_ranks_) && log.has_room_for(entry.ranks.size());
 }
 
 DISTRIB_DECL auto RankLogCore::next_write(Step newest) -> std::optional<RankFile> {

@@ -160,7 +160,7 @@ class Lane {
       updaters = of_job;
       // each worker has a connection to each shard of the task
       if (number == 0)
-        lane.task_.allow_connections(std::uint64_t{job.ranks} * job.shards_per_task * job.replicas +
+        lane.task_.allow_connections(std::uint64_t{job.rank_names()} * job.shards_per_task * job.replicas +
                                      lane.task_.identity(0).processes);
       files.open(job, of_shard, cuts, of_job, *this);
       lane.task_.changed(lane.number_, lane.tally());
@@ -173,6 +173,7 @@ class Lane {
       });
     }
     void save(SaveCut action) override { files.save(std::move(action), *this); }
+    void save_ranks(RankFile file) override { files.save_ranks(std::move(file), *this); }
     void load(Step step) override { files.load(step, *this); }
     void drop(DropCut action) override { files.drop(action, *this); }
     void send(SendState action) override { files.send(action, *this); }

@@ -16,7 +16,8 @@ DISTRIB_DECL ShardClock::ShardClock(const ShardOptions& options, const ShardIden
   for (const RankState& rank : ranks_) away_since_.insert(rank.since);
 }
 
-DISTRIB_DECL void ShardClock::opened(Instant now, bool replicated, bool needs_no_rank) {
+DISTRIB_DECL void ShardClock::opened(Instant now, bool replicated, bool needs_no_rank, Rank names) {
+  if (names > ranks_.size()) ranks_.resize(names);
   opened_ = true;
   replicated_ = replicated;
   needs_no_rank_ = needs_no_rank;

@@ -55,7 +55,7 @@ DISTRIB_DECL void ShardMeter::describe_steps(const Job& job, const AnyShard& cor
   Step fastest = 0;
   const Progress common = core.progress(0);
   status.no_values = common.no_values;
-  for (Rank rank = 0; rank < job.ranks; ++rank) {
+  for (Rank rank = 0; rank < job.rank_names(); ++rank) {
     const Progress progress = synchronous ? Progress{common.done, {}} : core.progress(rank);
     const Step last = synchronous ? std::max(progress.done, newest_[rank]) : progress.done;
     slowest = rank == 0 ? last : std::min(slowest, last);
