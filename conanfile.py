@@ -21,8 +21,9 @@ class Distrib(ConanFile):
     topics = ("machine-learning", "distributed-training", "parameter-server", "tfrecord", "rpc", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"message": [True, False], "isal": [True, False], "tls": [True, False], "http": [True, False]}
-    default_options = {"message": True, "isal": False, "tls": False, "http": False}
+    options = {"message": [True, False], "isal": [True, False], "tls": [True, False], "http": [True, False],
+               "kafka": [True, False]}
+    default_options = {"message": True, "isal": False, "tls": False, "http": False, "kafka": False}
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*"
     no_copy_source = True
     test_package_folder = "packaging/conan/test_package"
@@ -47,6 +48,8 @@ class Distrib(ConanFile):
             self.requires("openssl/[>=3 <5]", transitive_headers=True, transitive_libs=True)
         if self.options.http:
             self.requires("cpp-httplib/[>=0.11.4 <1]", transitive_headers=True, transitive_libs=True)
+        if self.options.kafka:
+            self.requires("librdkafka/[>=2.0 <3]", transitive_headers=True, transitive_libs=True)
 
     def package_id(self):
         self.info.clear()

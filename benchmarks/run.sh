@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: benchmarks/run.sh [--compiled] [NAME...]
-# Installs missing packages, builds the benchmarks and runs them. Without a NAME it runs all but the last four.
+# Installs missing packages, builds the benchmarks and runs them. Without a NAME it runs all but the last five.
 # --compiled: the programs link to distrib::compiled, in build/benchmarks_compiled, instead of being header-only. NAMEs:
 #   cuts       the work of a shard's thread while 512 MiB are saved under load, compared with a cut in one piece; and
 #              how long pushes to such a parameter server take meanwhile; bytes of cuts that have only what changed
@@ -9,6 +9,7 @@
 #   fan        a contribution at a parameter server and at a worker, by the number of workers and of servers; memory of
 #              a worker; a simulated cluster of 64 parameter servers and 1024 workers
 #   files      reading files of safetensors and PyTorch, compared with pread
+#   formats    gradients as bfloat16 and as int8 numbers, compared with a copy
 #   guarantees pushes, pulls and the main job with and without names of contributions, buffers for sending them again,
 #              and checksums; not with --compiled
 #   kernels    update rules, compared with plain loops and memcpy
@@ -22,34 +23,35 @@
 #   rpc        calls, compared with Asio, epoll and gRPC: latency, rate, CPU, memory, allocations, cost of compiling; and
 #              over TLS
 #   rpc-abuse  a server under garbage, half frames, slow readers, resets, deadlines, overload and its own end
+#   serving    lookups in a replica; updates of a table that is full; steps of the click job that exports
 #   objects    records in an object store (versitygw), compared with local files, a stream, boto3 and a limit of memory; builds
 #              versitygw, a Go module, and installs boto3 from PyPI
 #   records-tensorflow   reading, writing and parsing records, compared with TensorFlow
 #   main-job-tensorflow  the main job, asynchronous, compared with TensorFlow in as many processes and in one; gathering
 #              and scattering rows of a table, compared with TensorFlow's parameter server
 #   torch      modules of LibTorch, compared with a plain loop, and with three processes that add up gradients by Gloo
-# The last four run only if they are named. Those with TensorFlow install it into a cache directory; torch installs
+# The last five run only if they are named. Those with TensorFlow install it into a cache directory; torch installs
 # libtorch-dev and libgloo-dev.
 # Prints a table and writes results.jsonl into the build folder. Exit code 0: all targets are met; 1: a target is
 # missed; 70: a benchmark could not be measured. Do not use the machine for anything else meanwhile.
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,34s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,36s/^# //p' benchmarks/run.sh)
 
 names=() build=build/benchmarks compiled=OFF
 for name in "$@"; do
   case $name in
     --compiled) build=build/benchmarks_compiled compiled=ON ;;
-    cuts | evaluator | fan | files | guarantees | kernels | main-job | main-job-tensorflow | main-job-tls | parameters | \
-      objects | products | records | records-tensorflow | rpc | rpc-abuse | torch)
+    cuts | evaluator | fan | files | formats | guarantees | kernels | main-job | main-job-tensorflow | main-job-tls | \
+      parameters | objects | products | records | records-tensorflow | rpc | rpc-abuse | serving | torch)
       names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
     *) echo "error: no benchmark '$name'" >&2; echo "$usage" >&2; exit 64 ;;
   esac
 done
 if [ ${#names[@]} -eq 0 ]; then
-  names=(cuts evaluator fan files kernels main-job main-job-tls parameters products records rpc rpc-abuse)
+  names=(cuts evaluator fan files formats kernels main-job main-job-tls parameters products records rpc rpc-abuse)
   [ $compiled = ON ] || names+=(guarantees)
 fi
 if [ $compiled = ON ]; then
@@ -73,6 +75,7 @@ for name in "${names[@]}"; do
     evaluator) targets+=(benchmark_main_job_evaluated distrib_command fashion_mnist_convert) ;;
     fan) targets+=(benchmark_ps_fan_benchmark benchmark_ps_simulate_benchmark) ;;
     files) targets+=(benchmark_files_tensors_benchmark) ;;
+    formats) targets+=(benchmark_ps_formats_benchmark) ;;
     objects) ensure_packages http; targets+=(benchmark_objects_read_benchmark) components+=';http' ;;
     main-job-tls) targets+=(fashion_mnist_train distrib_command fashion_mnist_convert) ;;
     guarantees) targets+=(distrib_guarantees_benchmarks distrib_command fashion_mnist_convert) ;;
@@ -86,6 +89,9 @@ for name in "${names[@]}"; do
       ;;
     rpc) ensure_packages grpc; targets+=(distrib_rpc_benchmarks) ;;
     rpc-abuse) targets+=(distrib_rpc_benchmarks) ;;
+    serving)
+      targets+=(benchmark_serve_lookups_benchmark benchmark_ps_row_quota_benchmark click_convert click_train distrib_command)
+      ;;
     torch)
       ensure_packages torch gloo
       targets+=(distrib_torch_benchmarks distrib_command fashion_mnist_convert)
@@ -134,6 +140,8 @@ measure() {  # NAME
     evaluator) convert && python3 -B benchmarks/evaluator.py $build $records ;;
     fan) python3 -B benchmarks/fan.py $build ;;
     files) python3 -B benchmarks/files.py $build ;;
+    serving) python3 -B benchmarks/serving.py $build ;;
+    formats) python3 -B benchmarks/formats.py $build ;;
     objects) "$s3_python" -B benchmarks/objects.py $build ;;
     guarantees) convert && python3 -B benchmarks/guarantees.py $build $records ;;
     kernels) python3 -B benchmarks/kernels.py $build ;;

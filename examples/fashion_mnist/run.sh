@@ -3,7 +3,8 @@
 # Trains a model on Fashion-MNIST, starting with a fresh Debian machine: installs missing packages, builds, makes
 # TFRecords, trains on a cluster of processes, evaluates, draws the curves.
 usage='usage: examples/fashion_mnist/run.sh [--ps N] [--workers N] [--restart] [--tls] [--steps N] [--mode sync|ssp|async] [--parts N]
-                                     [--shards N] [--replicas N] [--local_steps N] [--out DIR] [--hold_out]
+                                     [--shards N] [--replicas N] [--local_steps N] [--wire_format F] [--out DIR]
+                                     [--hold_out]
   --ps N        number of parameter servers, one process each (2); 0: the job runs in one process without sockets
   --workers N   number of workers, one process each; with --ps 0 all in the one process (3)
   --restart     restart a process that was killed, or ended with code 1
@@ -17,12 +18,13 @@ usage='usage: examples/fashion_mnist/run.sh [--ps N] [--workers N] [--restart] [
   --out DIR     directory for the results (a new directory); if it has a checkpoint, the job continues from there
   --local_steps N  batches that a worker trains alone before it sends what they have changed (0: it sends each
                 gradient); --steps must be a multiple
+  --wire_format F  numbers that travel: float32, bfloat16, or int8 (gradients; values as bfloat16) (float32)
   --hold_out    for choosing hyper-parameters: train on nine tenths of the training set, and measure on the last tenth
 Raw data: Debian'"'"'s package dataset-fashion-mnist, or the four .gz files in $FASHION_MNIST_DIR.
 Example: examples/fashion_mnist/run.sh --ps 2 --workers 3 --restart --out out/fashion_mnist'
 set -euo pipefail
 job=fashion_mnist switches=--hold_out components=
-values='--steps --replicas --mode --parts --shards --batch --local_steps --local_rate --learning_rate --momentum --staleness --seed --save_every --evaluate_every'
+values='--steps --replicas --mode --parts --shards --batch --local_steps --local_rate --wire_format --learning_rate --momentum --staleness --seed --save_every --evaluate_every'
 . "$(dirname "${BASH_SOURCE[0]}")/../job.sh"
 own_flag() { :; }
 read_flags "$@"

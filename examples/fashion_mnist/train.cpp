@@ -52,6 +52,11 @@ auto learner(const Settings& s) {
   return plain.with_local_steps(s.local_steps, distrib::AdamW{.learning_rate = s.local_rate});
 }
 
+auto wire_format(const Settings& s) -> distrib::WireFormat {
+  if (s.wire_format == "int8") return distrib::Int8Gradients{};
+  return s.wire_format == "bfloat16" ? distrib::FloatFormat::bfloat16 : distrib::FloatFormat::float32;
+}
+
 auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret,
            distrib::Consistency consistency) -> int {
   const bool remote = s.data.find("://") != std::string::npos;
@@ -79,7 +84,9 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
                      .with_hooks(distrib::StopAtStep{s.steps},
                                  distrib::SaveCheckpoint{.directory = s.checkpoints, .every_steps = s.save_every},
                                  distrib::WriteSummaries{s.out + "/events"},
-                                 distrib::Evaluate{evaluation.batch(500), s.evaluate_every}, distrib::ShowProgress{})
+                                 distrib::Evaluate{evaluation.batch(500), s.evaluate_every}, distrib::ShowProgress{},
+                                 TrainJobReport{})
+                     .with_wire_format(wire_format(s))
                      .with_object_stores(object_stores())
                      .with_seed(s.seed)
                      .with_local_mode({.workers = s.workers, .shards = s.shards})

@@ -7,6 +7,7 @@
 #ifdef DISTRIB_EXAMPLE_HTTP
 #include <distrib/data/url_files.hpp>
 #include <distrib/remote/s3/s3_stores.hpp>
+#include <distrib/train/hooks/report_train_job.hpp>
 #endif
 #ifdef DISTRIB_EXAMPLE_TLS
 #include <distrib/net/tls/tls.hpp>
@@ -52,6 +53,10 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
       ->check(count);
   app.add_option("--local_rate", s.local_rate, "Learning rate of the local steps")
       ->check(CLI::Range(0.0, 1e3))
+      ->capture_default_str();
+  app.add_option("--wire_format", s.wire_format,
+                 "Numbers that travel: float32, bfloat16, or int8: gradients as int8, values as bfloat16")
+      ->check(CLI::IsMember({"float32", "bfloat16", "int8"}))
       ->capture_default_str();
   app.add_option(
          "--learning_rate", s.learning_rate,
@@ -107,6 +112,13 @@ auto tls_of_job() -> std::shared_ptr<const distrib::Transport> { return nullptr;
 #ifdef DISTRIB_EXAMPLE_HTTP
 auto object_stores() -> distrib::OpenObjectStore { return distrib::s3_stores(); }
 
+struct TrainJobReport::Hook : distrib::ReportTrainJob {};
+TrainJobReport::TrainJobReport() : hook_{std::make_shared<Hook>()} {}
+void TrainJobReport::on_start(const distrib::JobStart& event) { hook_->on_start(event); }
+void TrainJobReport::on_step(const distrib::StepDone& event) { hook_->on_step(event); }
+void TrainJobReport::on_evaluated(const distrib::Evaluated& event) { hook_->on_evaluated(event); }
+void TrainJobReport::on_end(const distrib::JobEnd& event) { hook_->on_end(event); }
+
 auto remote_files(const std::string& url, distrib::IoPool& waiting) -> distrib::AnyRangedFiles {
   constexpr distrib::HttpRetryOptions patient{.attempts = 200};  // with pauses of up to 5 s
   return distrib::AnyRangedFiles{distrib::files_at(
@@ -114,6 +126,13 @@ auto remote_files(const std::string& url, distrib::IoPool& waiting) -> distrib::
 }
 #else  // built without cpp-httplib: checkpoints can be on disks only
 auto object_stores() -> distrib::OpenObjectStore { return {}; }
+
+struct TrainJobReport::Hook {};
+TrainJobReport::TrainJobReport() = default;
+void TrainJobReport::on_start(const distrib::JobStart&) {}
+void TrainJobReport::on_step(const distrib::StepDone&) {}
+void TrainJobReport::on_evaluated(const distrib::Evaluated&) {}
+void TrainJobReport::on_end(const distrib::JobEnd&) {}
 
 auto remote_files(const std::string& url, distrib::IoPool&) -> distrib::AnyRangedFiles {
   throw std::invalid_argument{"--data " + url + ": this program cannot read URLs: build it with cpp-httplib"};

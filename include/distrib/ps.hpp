@@ -9,6 +9,7 @@
 #include <distrib/ps/job/reduction_order.hpp>
 #include <distrib/ps/job/row_mean.hpp>
 #include <distrib/ps/job/step.hpp>
+#include <distrib/ps/job/wire_format.hpp>
 #include <distrib/ps/rows/clip_rows.hpp>
 #include <distrib/ps/rows/combiner.hpp>
 #include <distrib/ps/rows/embedding_lookup_sparse.hpp>

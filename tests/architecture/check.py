@@ -59,7 +59,7 @@ BANNED = re.compile(r"(iostream|regex|format|asio\.hpp)$")
 
 # These limits are alarms, not goals. If a better structure exceeds a limit, explain the reason and raise the limit.
 LONGEST_CHAIN = 18
-LARGEST_ROOM = 44  # core: many small headers that do not depend on each other, which a sub-room would only hide
+LARGEST_ROOM = 45  # core: many small headers that do not depend on each other, which a sub-room would only hide
 # Most CPU seconds of one compilation. Facades at -O0: with all bodies, and with DISTRIB_SEPARATE_COMPILATION.
 SECONDS_HEADER_ONLY = {"ecosystem.hpp": 8.0, "rpc.hpp": 4.0}
 SECONDS_SEPARATE = {"ecosystem.hpp": 3.5, "rpc.hpp": 2.5}

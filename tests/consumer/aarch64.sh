@@ -21,7 +21,8 @@ jobs=$(nproc)
 # Needs no library of the other processor: headers of Catch2, xtensor and nlohmann-json are the same everywhere.
 values() {
   local out=build/aarch64_values room
-  local files_of_core="half stochastic_rounding crc32c sha256 philox same_math float_codec bytes protowire shortest_text"
+  local files_of_core="half stochastic_rounding int8_blocks crc32c sha256 philox same_math float_codec bytes protowire"
+  files_of_core+=" shortest_text"
   local files_of_record="resync frame record_iterator"
   local files_of_tensor="values view matmul detail/fused_multiply_add"
   local files_of_checkpoint="bundle_reader bundle_writer snappy ordered_code table_reader"

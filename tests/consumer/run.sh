@@ -71,10 +71,12 @@ case $way in
     build/rpc_only/rpc_only
     build/message/message
     [ ! -d build/http ] || build/http/read_url
+    [ ! -d build/kafka ] || build/kafka/read_topic
     refused training "distrib has no component 'training': there are core, record, rpc, tensor, same_bits, distrib, compiled, message,"
     refused separate "distrib has no component 'separate' any more: its name is 'compiled', and its target distrib::compiled"
     refused rpc "distrib has no component 'rpc' without Asio 1.22 or newer, standalone (libasio-dev)" \
       -DCMAKE_DISABLE_FIND_PACKAGE_asio=ON
+    refused kafka "distrib's component kafka needs librdkafka 2.0 or newer (librdkafka-dev)" -DDISTRIB_RDKAFKA_LIBRARY=
     fake_libtorch old_abi 2 1 0
     refused libtorch "it was built with the old ABI of std::string (_GLIBCXX_USE_CXX11_ABI=0)" \
       "-DCMAKE_PREFIX_PATH=$scratch/moved;$scratch/old_abi"

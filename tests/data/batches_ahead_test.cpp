@@ -162,12 +162,14 @@ TEST_CASE("remote records: memory is bounded, whatever the size of the files", "
   const auto opened = std::make_shared<distrib::RecordFiles>(
       std::vector<std::string>{"f"}, distrib::RecordFilesOptions{}, *std::make_unique<Error>(),
       distrib::RemoteOpening{{}, [&](const std::string& name, Error& error) { return files.ranged(name, error); }});
-  distrib::detail::BatchesAhead<distrib::RecordFiles> ahead{opened, [&](std::uint64_t batch) {
+  distrib::detail::BatchesAhead<distrib::RecordFiles> ahead{opened,
+                                                            [&](std::uint64_t batch) {
                                                               std::vector<std::uint64_t> records(16);
                                                               for (std::size_t i = 0; i < 16; ++i)
                                                                 records[i] = (batch * 16 + i) * 7919 % opened->size();
                                                               return records;
-                                                            }};
+                                                            },
+                                                            [](std::uint64_t) { return distrib::endless; }};
   ahead.expect(0, 1, 1);
   const std::uint64_t most = opened->remote()->most_bytes();
   Error error;
@@ -342,6 +344,29 @@ TEST_CASE("remote records: opened by the index beside a file, shuffled by blocks
   CHECK(sum_of(source, 250) == sum_of(by_blocks(local), 250));
   CHECK(there.server->requests() < 200); // not one for each of 4000 records
   CHECK(there.server->bytes() < 3 * size);
+}
+
+TEST_CASE("remote records: groups of blocks are fetched as a whole, each once", "[data]") {
+  // A group has 4 blocks of 100 records: a little more than half of the memory.
+  const std::size_t record = ranged::examples(0, 1, 2000).size();
+  const std::size_t group = 400 * record;
+  distrib::IoPool pool{2};
+  ranged::Files files;
+  files.pool = &pool;
+  files.pieces_ahead = 4;
+  files.piece_bytes = group * 15 / 8 / files.pieces_ahead;
+  files.server->files["f"] = ranged::examples(0, 4000, 2000);
+  const std::size_t size = files.server->files["f"].size();
+  // Also by one of three workers, which reads a third of each group.
+  const std::uint64_t step = GENERATE(1U, 3U);
+  const auto source = with_schema(tfrecords(files)).shuffle(9, distrib::Blocks{100, 4}).batch(16).open();
+  const std::size_t opening = files.server->bytes(), asked = files.server->requests();
+  distrib::Batch<AwayItem> batch;
+  source.expect(0, step, 1);
+  for (std::uint64_t number = 0; number < 4 * 4000 / 16; number += step) source.fill(number, batch);
+  // Four epochs of 40 blocks, and the 4 of the group behind them; blocks that are neighbours are one range.
+  CHECK(files.server->requests() - asked <= 4 * 40 + 4);
+  CHECK(files.server->bytes() - opening < 4 * size * 5 / 4);
 }
 
 namespace {

@@ -1,25 +1,36 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the main job as a JobSet and as a TFJob, on a Kubernetes node on this machine with the operators of both.
+"""Runs the main job as a JobSet, a TrainJob and a TFJob, and in a queue of Kueue, on a Kubernetes node on this machine with
+the operators of all of them.
 
 usage: kubernetes_operators.py BUILD
 
-The node is the one of kubernetes.py, with kube-proxy, JobSet's controller and Kubeflow's training operator from the Go
-module proxy, installed with their own manifests. A parameter server (of the JobSet: its pod, deleted by force) and a
-worker are killed during the training. The job must end by itself, its parameter servers with it, with the same
-parameters as one undisturbed process. A TFJob whose parameter server is evicted fails, and must continue when it is
-applied again. Jobs with a wrong flag must fail at once. Needs root. Exit code 77: skipped.
+The node is the one of kubernetes.py, with kube-proxy, and with JobSet's controller, Kubeflow's Trainer and training
+operator, and Kueue from the Go module proxy, installed with their own manifests. A parameter server (of the JobSet and the
+TrainJob: its pod, deleted by force) and a worker are killed during the training. The job must end by itself, its parameter
+servers with it, with the same parameters as one undisturbed process; the status of a TrainJob has its progress. A TFJob
+whose parameter server is evicted fails, and must continue when it is applied again. Jobs with a wrong flag must fail at
+once. Of a job that has room for some of its pods only, Kueue starts none; when there is room for all, it completes. Needs
+root. Exit code 77: skipped.
 """
 
+import json
 import pathlib
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
 from control_plane import OPERATORS, until  # noqa: E402
 from main_job import PS, WORKERS, main  # noqa: E402
 
+KUEUE = "kueue.x-k8s.io/v1beta2"
+# The port at which the Trainer takes the progress of jobs: a NetworkPolicy of the job must allow it.
+STATUS_SERVER = {"to": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kubeflow-system"}}}],
+                 "ports": [{"port": 10443, "protocol": "TCP"}]}
 
-def killed(job, node, expected, what, condition, how, action):
+
+def killed(job, node, expected, what, condition, how, action, told=None):
+    """Runs the job with kills. `told`, if there is one, returns what the object's status says of a job that is done."""
     job.apply()
     until("all pods to be ready", job.all_running, node.processes, 180)
     job.say(f"{PS} ps and {WORKERS} workers are ready")
@@ -33,6 +44,8 @@ def killed(job, node, expected, what, condition, how, action):
 
     until("the end of the parameter servers", are_gone, node.processes, 120)
     job.say("no parameter server is left")
+    if told:
+        job.say(f"its status says {until('the progress in the status', told, node.processes, 60)}")
     job.check(expected)
     job.delete()
 
@@ -55,6 +68,57 @@ def jobset(job, node, expected):
 
 def jobset_wrong(job, node, expected):
     fails(job, "jobset", "FailJobSetFailurePolicyAction")
+
+
+def trainjob(job, node, expected):
+    def delete(pod):
+        job.budget(0)
+        node.kubectl("delete", "pod", "--force", pod["metadata"]["name"])
+
+    def ends():
+        status = json.loads(node.kubectl("get", f"trainjob/{job.name}", "-o", "json"))["status"]
+        told = status.get("trainerStatus", {})
+        return told if told.get("progressPercentage") == 100 else None
+
+    killed(job, node, expected, "trainjob", "Complete", "kubectl delete pod --force", delete, ends)
+
+
+def trainjob_wrong(job, node, expected):
+    fails(job, "trainjob", "FailJobSetFailurePolicyAction")
+
+
+def kueue(job, node, expected):
+    """The queue has room for one CPU, and the job asks for more: no pod starts before there is room for all."""
+    def has_quota(cpus):
+        node.apply(
+            {"apiVersion": KUEUE, "kind": "ResourceFlavor", "metadata": {"name": "any"}},
+            {"apiVersion": KUEUE, "kind": "ClusterQueue", "metadata": {"name": "all"}, "spec": {
+                "namespaceSelector": {}, "resourceGroups": [{"coveredResources": ["cpu", "memory"], "flavors": [{
+                    "name": "any", "resources": [{"name": "cpu", "nominalQuota": cpus},
+                                                 {"name": "memory", "nominalQuota": "16Gi"}]}]}]}},
+            {"apiVersion": KUEUE, "kind": "LocalQueue", "metadata": {"name": "team", "namespace": node.namespace},
+             "spec": {"clusterQueue": "all"}})
+
+    def pending():
+        found = json.loads(node.kubectl("get", "workloads.kueue.x-k8s.io", "-o", "json"))["items"]
+        return any(one["type"] == "QuotaReserved" and one["status"] == "False" and "insufficient" in one["message"]
+                   for work in found for one in work.get("status", {}).get("conditions", []))
+
+    has_quota(1)
+    job.apply()
+    until("the queue to hold the job back", pending, node.processes, 60)
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        bound = [pod["metadata"]["name"] for pod in job.pods("ps") + job.pods("worker") if pod["spec"].get("nodeName")]
+        assert not bound, f"Kueue started {bound}, and there is no room for all"
+        time.sleep(0.5)
+    job.say("Kueue starts none of its pods for 10 s, as there is no room for all")
+    has_quota(4)
+    until("all pods to be ready", job.all_running, node.processes, 180)
+    job.say("all pods are ready")
+    job.ended(f"jobset/{job.name}", "Completed")
+    job.check(expected)
+    job.delete()
 
 
 def tfjob(job, node, expected):
@@ -86,6 +150,9 @@ if __name__ == "__main__":
     sys.exit(main(__file__, [
         (jobset, "jobset", {"probe": ["fashion_mnist_train", "--probe"]}),
         (jobset_wrong, "jobset", {"data_flag": "--date"}),
+        (trainjob, "trainjob", {"probe": ["fashion_mnist_train", "--probe"], "egress": [STATUS_SERVER]}),
+        (trainjob_wrong, "trainjob", {"data_flag": "--date"}),
+        (kueue, "jobset", {"queue": "team"}),
         (tfjob, "tfjob", {}),
         (tfjob_evicted, "tfjob", {"ps_max_unavailable": 1, "train_claim": "kept"}),
         (tfjob_wrong, "tfjob", {"data_flag": "--date"})], OPERATORS))

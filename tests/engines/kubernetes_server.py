@@ -5,8 +5,8 @@
 usage: kubernetes_server.py BUILD
 
 Builds kube-apiserver from the Go module proxy if the cache directory does not have it (15 minutes, 3 GB). Starts it
-with etcd on this machine, installs the resource definitions of JobSet, Kubeflow Trainer, TFJob and Volcano, and applies each document as a dry
-run with strict validation. The namespace warns of everything that Pod Security's level "restricted" forbids, and a
+with etcd on this machine, installs the resource definitions of JobSet, Kubeflow Trainer, TFJob, Volcano and
+cert-manager, and applies each document as a dry run with strict validation. The namespace warns of everything that Pod Security's level "restricted" forbids, and a
 warning is a failure. Before that, the server must refuse each planted fault. Exit code 77: skipped.
 """
 
@@ -24,12 +24,13 @@ import control_plane  # noqa: E402
 import render_templates  # noqa: E402
 
 # The files that define kinds of their own, and the Go module of each.
-TRAINER = "github.com/kubeflow/trainer/v2@v2.3.0"
-DEFINITIONS = [(control_plane.OPERATORS["jobset-0.8.0"][0], "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"),
+TRAINER = control_plane.TRAINER
+DEFINITIONS = [(control_plane.OPERATORS["jobset-0.12.0"][0], "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"),
                (control_plane.OPERATORS["training-operator-1.9.0"][0], "manifests/base/crds/kubeflow.org_tfjobs.yaml"),
                (TRAINER, "manifests/base/crds/trainer.kubeflow.org_trainingruntimes.yaml"),
                (TRAINER, "manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml"),
-               ("volcano.sh/volcano@v1.15.1", "config/crd/volcano/bases/scheduling.volcano.sh_podgroups.yaml")]
+               ("volcano.sh/volcano@v1.15.1", "config/crd/volcano/bases/scheduling.volcano.sh_podgroups.yaml"),
+               ("github.com/cert-manager/cert-manager@v1.19.1", "deploy/crds/cert-manager.io_certificates.yaml")]
 NAMESPACES = {"default", render_templates.SETS["much"]["namespace_name"]}
 PLURALS = {"NetworkPolicy": "networkpolicies"}
 # The planted faults: (template, text to replace in its rendering, replacement, part of the server's answer).

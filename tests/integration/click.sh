@@ -55,6 +55,23 @@ wait $launch || { fail "killed: exit code $?"; tail -n 40 killed.log >&2; }
 grep -qE 'ps1 was ended by SIGKILL' killed.log || fail 'no task was killed'
 [ "$(result killed)" = "$(result whole)" ] || fail 'different bits after a parameter server and a worker were killed'
 
+# --- the same, with cuts that have only what has changed: a parameter server is killed when it has some ---
+
+newest_file() { ls "$1" 2>/dev/null | sort | tail -n 1 || true; }  # DIRECTORY; by name
+timeout -k 5 120 "$distrib" launch --ps 2 --workers 3 --restart -- "${longer[@]}" --out links --incremental \
+  --replay_kib 2600 >links.log 2>&1 &
+launch=$!
+for victim in ps1 ps0; do
+  before=$(newest_file links/checkpoint)
+  until compgen -G "links/checkpoint/link-on-*.part-0000${victim#ps}-of-00002" >/dev/null &&
+    [ "$(newest_file links/checkpoint)" != "$before" ] || ! kill -0 $launch 2>/dev/null; do sleep 0.02; done
+  kill -9 "$(sed -nE "s/^launch \| $victim is process ([0-9]+)\$/\1/p" links.log | tail -n 1)" 2>/dev/null || true
+done
+wait $launch || { fail "links: exit code $?"; tail -n 40 links.log >&2; }
+grep -qE 'ps0 was ended by SIGKILL' links.log || fail 'no task was killed while it had links'
+[ "$(result links)" = "$(result whole)" ] || fail 'different bits with cuts of what has changed'
+[ -z "$(compgen -G 'links/checkpoint/*link-on-*' || true)" ] || fail 'links are left of a job that is done'
+
 # --- an asynchronous job learns, too ---
 
 "$programs/click_train" --data data --batch 32 --steps 180 --mode async --out async >async.log

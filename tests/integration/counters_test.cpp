@@ -95,6 +95,26 @@ TEST_CASE("counters: two workers on any number of parameter servers count each e
   }
 }
 
+TEST_CASE("counters: are exact beside gradients of 16 bits and of int8 numbers", "[integration]") {
+  const support::TempDirectory directory;
+  const auto data = line_model::write(directory.path());
+  constexpr Step steps = 30;
+  for (const WireFormat format : {WireFormat{FloatFormat::bfloat16}, WireFormat{Int8Gradients{}}}) {
+    const auto local = counting_model::builder(data, {.workers = 2, .steps = steps}).with_wire_format(format);
+    auto trainer = local.build();
+    REQUIRE(trainer.run() == 0);
+    const std::string name{to_text(format)};
+    const SaveCheckpoint to{.directory = directory / name, .every_steps = 10};
+    const TrainingResult result =
+        loopback_cluster::run(counting_model::builder(data, {.shards = 2, .parts = 2, .steps = steps})
+                                  .with_wire_format(format)
+                                  .with_hooks(to),
+                              2, 2);
+    CHECK(result.parameters_sha256 == trainer.result().parameters_sha256);
+    CHECK(counted_in(result.checkpoint) == expected(data, 2 * steps));
+  }
+}
+
 TEST_CASE("counters: each contribution of an asynchronous job adds once", "[integration]") {
   const support::TempDirectory directory;
   const auto data = line_model::write(directory.path());

@@ -56,10 +56,10 @@ auto with(const std::vector<SharedBuffer>& initial) -> WorkerClientOptions {
 TEST_CASE("custom values: the same bits in one process, on any number of servers, and simulated", "[integration]") {
   const support::TempDirectory directory;
   const auto data = line_model::write(directory.path());
-  for (const FloatFormat format : {FloatFormat::float32, FloatFormat::bfloat16}) {
+  for (const WireFormat format : {WireFormat{}, WireFormat{FloatFormat::bfloat16}, WireFormat{Int8Gradients{}}}) {
     std::string first;
     for (const std::uint32_t shards : {1U, 2U, 3U}) {
-      CAPTURE(shards, format);
+      CAPTURE(shards, to_text(format));
       const auto own = builder(data, shards).with_wire_format(format);
       auto local = own.build();
       CHECK(local.run() == 0);

@@ -199,6 +199,26 @@ ends_with 0
 says 'going on from its cut of step [1-9]'
 same_bits moved
 
+# --- incremental cuts ---
+
+"$programs/click_convert" clicks --generate 2000 200 >convert.txt
+whole=("${train[@]}") bits=$expected
+train=("$programs/click_train" --data clicks --steps 120 --evaluate_every 120 --save_every 40 --batch 32 --replay_kib 800)
+"${train[@]}" --workers 2 --out clicks_disk >clicks_disk.log
+expected=$(field clicks_disk parameters_sha256)
+link='cuts/[0-9]*/0000[01]-of-00002[.].*[.][0-9]{10}-[0-9]{10}$'
+begin links --ps 2 --workers 2 --restart -- --incremental
+until_there "$link"
+kill -USR1 $store
+for victim in ps0 ps1 worker1; do
+  kill -9 "$(pid_of $victim)" 2>/dev/null || fail "links: $victim is not there"
+done
+kill -USR2 $store
+ends_with 0
+same_bits links 'with incremental cuts'
+says 'going on from its cut of step [1-9]'
+train=("${whole[@]}") expected=$bits
+
 # --- asynchronous ---
 
 begin loose --ps 2 --workers 2 --restart -- --steps $steps --mode async
@@ -226,11 +246,16 @@ says 'another process of this task has taken over its cuts'
 begin busy --ps 1 --workers 2 -- --steps 400000
 first=$launch
 until_there model.ckpt-
+owner=$(pid_of ps0)
+began=$EPOCHREALTIME
 results=third begin busy --ps 1 --workers 2 -- --steps 400000
 status=0
 wait "$launch" || status=$?
 [ $status -eq 65 ] || fail "busy: the second process ends with $status"
-says 'the directory is in use'
+took=$(((${EPOCHREALTIME/./} - ${began/./}) / 1000))
+says "/job:ps/task:0 on .*, process $owner: .*the directory is in use"
+echo "the second job ends after $took ms"
+[ $took -le 6000 ] || fail "busy: the second job ends after $took ms, not within 6 s"
 kill -TERM "$first"
 wait "$first" || true
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values and gradients that are sent in a 16-bit format: the same bits in a cluster and in one process, end to end.
+// Values and gradients that are sent in a 16-bit format, or gradients as int8 numbers: the same bits in a cluster and
+// in one process, end to end.
 #include <distrib/checkpoint/bundle_reader.hpp>
+#include <distrib/optimizer/adamw.hpp>
+#include <distrib/sim/run.hpp>
 
 #include "support/catch.hpp"
 #include "support/temp_directory.hpp"
@@ -21,6 +24,9 @@ using namespace distrib;
 using namespace std::chrono_literals;
 
 namespace {
+
+constexpr WireFormat wire_formats[] = {FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16,
+                                       Int8Gradients{}};
 
 template <class Builder>
 auto run_local(const Builder& builder) -> TrainingResult {
@@ -45,7 +51,7 @@ TEST_CASE("wire format: a job with tables ends with the same bits in a cluster a
   const support::TempDirectory data;
   const auto dataset = table_model::write(data.path());
   std::set<std::string> hashes;
-  for (const FloatFormat format : {FloatFormat::float32, FloatFormat::bfloat16, FloatFormat::float16}) {
+  for (const WireFormat format : wire_formats) {
     const auto builder = [&](std::uint32_t shards) {
       return table_model::builder(dataset, 2, shards, 60).with_wire_format(format);
     };
@@ -76,13 +82,13 @@ TEST_CASE("wire format: a job with tables ends with the same bits in a cluster a
     CHECK((bias & 0x1FFFU) != 0);
     hashes.insert(local.parameters_sha256);
   }
-  CHECK(hashes.size() == 3);
+  CHECK(hashes.size() == 4);
 }
 
 TEST_CASE("wire format: without tables, with divided variables; a late chief reads the same result", "[integration]") {
   const support::TempDirectory data;
   const auto dataset = line_model::write(data.path());
-  for (const FloatFormat format : {FloatFormat::bfloat16, FloatFormat::float16}) {
+  for (const WireFormat format : std::span{wire_formats}.subspan(1)) {
     const auto builder = [&](std::uint32_t shards, std::int64_t parts) {
       return line_job::builder(dataset, {.workers = 2, .shards = shards, .parts = parts}).with_wire_format(format);
     };
@@ -104,11 +110,35 @@ TEST_CASE("wire format: without tables, with divided variables; a late chief rea
   }
 }
 
+TEST_CASE("wire format: int8 gradients have the same bits when processes die, also with local steps or clipping",
+          "[integration]") {
+  const support::TempDirectory data;
+  const auto base = line_job::builder(line_model::write(data.path()), {.workers = 3, .shards = 2, .parts = 2})
+                        .with_wire_format(Int8Gradients{});
+  const auto check = [](const auto& builder) {
+    const TrainingResult local = run_local(builder);
+    unsigned deaths = 0;
+    for (std::uint64_t seed = 0; seed < 15; ++seed) {
+      const sim::Outcome outcome = sim::run(builder, {.seed = seed});
+      CAPTURE(seed);
+      CHECK(outcome.wrong == "");
+      CHECK(outcome.parameters_sha256 == local.parameters_sha256);
+      deaths += outcome.deaths;
+    }
+    CHECK(deaths > 0);
+    return local.parameters_sha256;
+  };
+  const std::string plain = check(base);
+  CHECK(check(base.with_local_steps(4, AdamW{.learning_rate = 0.02F})) != plain);
+  CHECK(check(base.with_gradient_clipping(ClipByNorm{0.5F}).with_check_numerics()) != plain);
+}
+
 TEST_CASE("wire format: interrupted and started again it ends with the undisturbed hash", "[integration]") {
   const support::TempDirectory data;
   const auto dataset = table_model::write(data.path());
+  const WireFormat format = wire_formats[GENERATE(1, 3)];
   const auto builder = [&](std::uint32_t shards) {
-    return table_model::builder(dataset, 2, shards, 60).with_wire_format(FloatFormat::bfloat16);
+    return table_model::builder(dataset, 2, shards, 60).with_wire_format(format);
   };
   const TrainingResult undisturbed = run_local(builder(1));
   const support::TempDirectory out;

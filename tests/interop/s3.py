@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Real object stores (versitygw, SeaweedFS): boto3 reads what this library wrote, and this library reads what boto3 wrote, keys of
-all kinds, parts, conditions, listings, refusals; and 2000 random requests are signed as botocore signs them.
+"""Real object stores (versitygw, SeaweedFS): boto3 reads what this library wrote, and this library reads what boto3
+wrote, keys of all kinds, parts, conditions, listings, refusals; 2000 random requests are signed as botocore signs them;
+and shards that save cuts are killed in uploads, which leaves nothing behind.
 
 usage: s3.py PROGRAMS
 
@@ -12,6 +13,8 @@ import json
 import os
 import pathlib
 import random
+import re
+import select
 import socket
 import subprocess
 import sys
@@ -202,11 +205,102 @@ def refusals(ours):
         ours.run("list", fails=DENIED, **wrong)
 
 
+class Shard:
+    """A process of one shard of a job that saves cuts: the program `cut_uploads`."""
+
+    def __init__(self, programs, environment, number):
+        self.command, self.environment = [programs / "cut_uploads", f"s3://{BUCKET}/run", str(number)], environment
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self.command, env=self.environment, text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
+        self.asked, self.newest = None, int(self.answer())
+
+    def answer(self):
+        line = self.process.stdout.readline().strip()
+        assert line, f"shard {self.command[-1]} ended with code {self.process.wait()}"
+        return line
+
+    def ask(self, command, step):
+        self.asked = f"{command} {step}"
+        print(self.asked, file=self.process.stdin, flush=True)
+
+    def answers(self):
+        """True if it has done what it was asked, without waiting for it."""
+        return not self.asked or select.select([self.process.stdout], [], [], 0)[0] != []
+
+    def done(self):
+        assert not self.asked or self.answer() == self.asked
+        self.asked = None
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def end(self):
+        self.process.stdin.close()
+        assert self.process.wait(60) == 0
+
+
+def uploads_there(boto):
+    """The identifiers of the uploads that are not over, and the shard of each."""
+    listed = boto.list_multipart_uploads(Bucket=BUCKET, Prefix="run/").get("Uploads", [])
+    return {one["UploadId"]: int(re.search(r"/(\d+)-of-", one["Key"])[1]) for one in listed}
+
+
+def kills_in_uploads(programs, ours, boto, kills):
+    """Two shards save cuts; in each step the process of one of them is killed in its upload. Returns the steps."""
+    shards, step, killed, last_kill = [Shard(programs, ours.environment, number) for number in range(2)], 0, 0, 0
+    seen, end = set(), time.monotonic() + 120 + 20 * kills
+    while killed < kills or step < last_kill + 4 or step % 2 == 0:  # after an odd step both have swept
+        assert time.monotonic() < end, f"{killed} of {kills} kills were in an upload"
+        step += 1
+        for shard in shards:
+            shard.ask("save", step)
+        while killed < kills and last_kill < step and not all(shard.answers() for shard in shards):
+            for upload, number in uploads_there(boto).items():
+                if upload in seen or last_kill == step:
+                    continue
+                seen.add(upload)
+                shards[number].kill()
+                if upload in uploads_there(boto):  # else it was over before
+                    killed, last_kill = killed + 1, step
+                shards[number].start()
+                if shards[number].newest < step:
+                    shards[number].ask("save", step)
+        for shard in shards:
+            shard.done()
+            if step > 2:
+                shard.ask("drop", step - 2)
+                shard.done()
+    for shard in shards:
+        shard.end()
+    what_is_left(boto, step)
+    return step
+
+
+def what_is_left(boto, step):
+    """Claims of both last processes, the two newest checkpoints with their cuts, and the newest cut of each shard."""
+    uploads = uploads_there(boto)
+    assert not uploads, f"uploads are left: {uploads}"
+    keys = [one["Key"] for one in boto.list_objects_v2(Bucket=BUCKET, Prefix="run/")["Contents"]]
+    claims = [key for key in keys if key.startswith("run/claims/")]
+    indexes = [key for key in keys if key.startswith("run/model.ckpt-")]
+    cuts = [key for key in keys if key.startswith("run/cuts/")]
+    assert len(claims) == 2 and len(claims) + len(indexes) + len(cuts) == len(keys), keys
+    assert [int(re.search(r"ckpt-(\d+)", key)[1]) for key in indexes] == [step - 3, step - 1], indexes
+    named = b"".join(boto.get_object(Bucket=BUCKET, Key=key)["Body"].read() for key in indexes)
+    others = [key for key in cuts if key.removeprefix("run/").encode() not in named]
+    assert len(cuts) == 6 and [key.split(".")[0] for key in others] == \
+        [f"run/cuts/{step:020}/{shard:05}-of-00002" for shard in range(2)], cuts
+
+
 def main():
     programs = pathlib.Path(sys.argv[1]).resolve()
     canonical_requests(programs)
     print("2000 requests are signed as botocore signs them")
-    for kind in VersityGw, Weed:
+    for kind, kills in (VersityGw, 50), (Weed, 10):
         with tempfile.TemporaryDirectory() as folder:
             server, began = kind(pathlib.Path(folder)), time.monotonic()
             try:
@@ -216,9 +310,13 @@ def main():
                 uploads(ours, server.client)
                 pages(ours, server.client)
                 refusals(ours)
+                print(f"{kind.name}, boto3 and this library agree ({time.monotonic() - began:.0f} s)", flush=True)
+                began = time.monotonic()
+                steps = kills_in_uploads(programs, ours, server.client, kills)
+                print(f"{kind.name}: {kills} kills in uploads, {steps} steps of two shards, and nothing but checkpoints,"
+                      f" newest cuts and claims is left ({time.monotonic() - began:.0f} s)", flush=True)
             finally:
                 server.stop()
-        print(f"{kind.name}, boto3 and this library agree ({time.monotonic() - began:.0f} s)")
 
 
 if __name__ == "__main__":

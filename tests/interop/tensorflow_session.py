@@ -62,5 +62,5 @@ with tempfile.TemporaryDirectory() as work:
         slope, offset, step = line_in(directory)
         print(f"{who}: slope {slope:.4f}, offset {offset:.4f}, step {step}")
         assert abs(slope - 2) < 1e-3 and abs(offset - 1) < 1e-3, who
-        # TensorFlow's other worker may be past the last step when the chief sees it.
-        assert step == STEPS or (who == "theirs" and STEPS <= step <= STEPS + 1), step
+        # TensorFlow's other worker makes steps until it hears that the chief has seen the last one.
+        assert step == STEPS or (who == "theirs" and step > STEPS), step

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/serve/model_replica.hpp>
 
+#include <distrib/export_log/retire_log.hpp>
 #include <distrib/record/error.hpp>
 
 #include "support/catch.hpp"
 #include "support/exported_job.hpp"
 #include "support/map_objects.hpp"
+#include "support/sanitizers.hpp"
 #include "support/temp_directory.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -104,6 +109,7 @@ TEST_CASE("a replica serves what was exported: rows, initial rows of all other k
   CHECK(status.newest == 2);
   CHECK(status.views == 2);
   CHECK(status.counts.positions == 2);
+  CHECK(status.counts.bases == 1);
   REQUIRE(status.tables.size() == 1);
   CHECK(status.tables[0].digest == followed.job.digest());
   CHECK(status.tables[0].rows == 3);
@@ -184,8 +190,9 @@ TEST_CASE("a replica recovers from objects that are missing or damaged, and keep
   CHECK(replica.view().position() == 2);
 }
 
-TEST_CASE("damage with a checksum that fits, and a tombstone that is left out, are found by the digest") {
-  for (const bool leaves_out : {false, true}) {
+TEST_CASE("damage with a checksum that fits, a tombstone that is left out, and swapped rows are found by the digest") {
+  enum class Damage { flipped_bit, lost_tombstone, swapped_rows };
+  for (const Damage damage : {Damage::flipped_bit, Damage::lost_tombstone, Damage::swapped_rows}) {
     FollowedJob followed{1};
     ModelReplica replica{{followed.path}};
     REQUIRE(replica.poll());
@@ -201,8 +208,15 @@ TEST_CASE("damage with a checksum that fits, and a tombstone that is left out, a
     auto contents = distrib::parse_log_part(part, error);
     REQUIRE(contents);
     REQUIRE(contents->tables[0].gone_keys() == 1);
-    if (leaves_out) contents->tables[0].gone = {};
-    else part[static_cast<std::size_t>(contents->tables[0].values.data() - part.data())] ^= std::byte{1};
+    const auto values = part.begin() + (contents->tables[0].values.data() - part.data());
+    REQUIRE(contents->tables[0].values.size() == 2 * sizeof(ReplicaTestRow));
+    switch (damage) {
+      case Damage::flipped_bit: *values ^= std::byte{1}; break;
+      case Damage::lost_tombstone: contents->tables[0].gone = {}; break;
+      case Damage::swapped_rows:
+        std::swap_ranges(values, values + sizeof(ReplicaTestRow), values + sizeof(ReplicaTestRow));
+        break;
+    }
     const auto made = distrib::write_log_part(*contents, error);
     manifest->parts[0] = {distrib::part_name(20, 0, 1, made), made.size(), manifest->parts[0].on, {}};
     log.put(manifest->parts[0].name, made, error);
@@ -259,6 +273,75 @@ TEST_CASE("a replica is ready when it is warm, and keeps its limit of memory") {
   CHECK(!small.poll());
   CHECK(small.status().last_error.code == distrib::export_errc::too_large);
   CHECK(!small.ready());
+}
+
+TEST_CASE("the memory of a replica stays the same over deltas and bases, and while a view is kept") {
+  const bool measured = !DISTRIB_TEST_ADDRESS_SANITIZER && !DISTRIB_TEST_THREAD_SANITIZER && !DISTRIB_TEST_EMULATED;
+  const std::uint64_t positions = measured ? 1050 : 210;
+  constexpr std::uint64_t warm = 150;  // from then on nothing may grow
+  constexpr std::uint64_t rows = 1200;
+  constexpr std::uint64_t base_every = 21;  // 20 deltas, then a base
+  const auto bucket = std::make_shared<support::MapObjects>();
+  support::ExportedJob job{"map://bucket/log", 1, 1, support::map_stores(bucket), base_every};
+  ModelReplica replica{{"map://bucket/log", support::map_stores(bucket)}};
+  std::mt19937_64 dice{5};
+  std::optional<distrib::ModelView> kept;
+  std::uint64_t key_of_kept = 0;
+  ReplicaTestRow row_of_kept{};
+  std::uint64_t bases = 0;
+  std::size_t most_bytes = 0;
+  std::size_t most_resident = 0;
+  std::size_t resident_of_warm = 0;
+  for (std::uint64_t position = 1; position <= positions; ++position) {
+    CAPTURE(position);
+    while (job.rows.size() < rows) job.rows[dice() % 100'000] = {0, 1, 2, 3};
+    for (int i = 0; i < 60; ++i)
+      job.rows[job.rows.lower_bound(dice() % 90'000)->first][0] = static_cast<float>(position);
+    for (int i = 0; i < 40; ++i) job.rows.erase(job.rows.lower_bound(dice() % 90'000));
+    job.export_at(position);
+    if (position == 100) {  // a reader keeps its view for 30 positions
+      kept.emplace(replica.view());
+      key_of_kept = job.rows.begin()->first;
+      row_of_kept = row_in(*kept, key_of_kept);
+    }
+    const bool polled = replica.poll();
+    if (kept) {
+      CHECK(polled == (position == 100));
+      CHECK(replica.status().delayed == position - 100);
+      CHECK(row_in(*kept, key_of_kept) == row_of_kept);
+      CHECK(kept->position() == 99);
+      if (position == 130) {
+        kept.reset();
+        CHECK(replica.poll());
+      }
+    }
+    if (!kept) {
+      const distrib::ModelView view = replica.view();
+      REQUIRE(view.position() == position);
+      bases += view.manifest().is_base() ? 1U : 0U;
+      CHECK(replica.status().tables.at(0).digest == job.digest());
+    }
+    const std::size_t bytes = replica.status().memory_bytes;
+    if (position <= warm) most_bytes = std::max(most_bytes, bytes);
+    else CHECK(bytes <= most_bytes + most_bytes / 20);
+    if (position % base_every == 0) {
+      distrib::Error error;
+      retire_log(job.log(), error);
+      REQUIRE_FALSE(error);
+      bucket->requests.clear();
+      std::erase_if(bucket->versions, [&](const auto& one) { return !bucket->objects.contains(one.first); });
+      std::erase_if(bucket->objects, [](const auto& one) { return one.first.find("votes/") != std::string::npos; });
+    }
+    if (position >= warm) {
+      std::size_t pages = 0;
+      std::ifstream{"/proc/self/statm"} >> pages >> pages;
+      most_resident = std::max(most_resident, pages);
+      if (position == warm) resident_of_warm = pages;
+    }
+  }
+  CHECK(replica.status().counts.wrong_digests == 0);
+  CHECK(bases >= positions / base_every - 2);  // two of them may be while the view is kept
+  if (measured) CHECK(most_resident <= resident_of_warm + resident_of_warm / 20);
 }
 
 TEST_CASE("a job that goes back to an earlier step, on other shards, is the next position") {

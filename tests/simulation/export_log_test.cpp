@@ -5,12 +5,13 @@
 
 #include "support/catch.hpp"
 #include "support/sanitizers.hpp"
+#include "support/told_seeds.hpp"
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -62,19 +63,49 @@ TEST_CASE("random runs find each mistake that is planted in an export log") {
   }
 }
 
-// DISTRIB_SEEDS=FROM:COUNT; prints how often each mistake is found.
-TEST_CASE("more runs of an export log", "[.][found]") {
-  const char* const seeds = std::getenv("DISTRIB_SEEDS");
-  const std::string text = seeds == nullptr ? "0:1000" : seeds;
-  const std::uint64_t from = std::stoull(text);
-  const std::uint64_t count = std::stoull(text.substr(text.find(':') + 1));
-  const auto print = [&](const char* name, ExportMistake mistake, bool digests) {
+// Prints every 1000 seeds how far it is, and at the end what happened in all runs.
+TEST_CASE("more runs of an export log", "[.][seeds]") {
+  const support::ToldSeeds told = support::told_seeds();
+  const std::uint64_t count = told.count.value_or(10'000);
+  std::uint64_t commits = 0;
+  std::uint64_t served = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t kills = 0;
+  std::uint64_t rewinds = 0;
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> wrong;  // how often, first seed
+  for (std::uint64_t seed = told.from; seed < told.from + count; ++seed) {
+    simulation::ExportRuns run{seed, ExportMistake::none, true};
+    if (const std::string what = run.run(); !what.empty() && wrong[what].first++ == 0) wrong[what].second = seed;
+    commits += run.commits();
+    served += run.served();
+    refused += run.refused();
+    kills += run.kills();
+    rewinds += run.rewinds();
+    if ((seed + 1) % 1000 == 0) {
+      std::printf("export logs: seed %lu\n", static_cast<unsigned long>(seed + 1));
+      std::fflush(stdout);
+    }
+  }
+  for (const auto& [what, often] : wrong)
+    std::printf("  %lu (first %lu): %s\n", static_cast<unsigned long>(often.first),
+                static_cast<unsigned long>(often.second), what.c_str());
+  std::printf("export logs: %lu runs; positions committed %lu, served %lu, refused %lu; kills %lu, rewinds %lu\n",
+              static_cast<unsigned long>(count), static_cast<unsigned long>(commits),
+              static_cast<unsigned long>(served), static_cast<unsigned long>(refused),
+              static_cast<unsigned long>(kills), static_cast<unsigned long>(rewinds));
+  CHECK(wrong.empty());
+}
+
+// Prints how often each mistake is found.
+TEST_CASE("how often mistakes in an export log are found", "[.][found]") {
+  const support::ToldSeeds told = support::told_seeds();
+  const std::uint64_t count = told.count.value_or(1000);
+  for (const PlantedExport& planted : planted_exports) {
     std::map<std::string, std::uint64_t> how;
-    for (std::uint64_t seed = from; seed < from + count; ++seed) ++how[run_export(seed, mistake, digests)];
-    std::printf("%s:\n", name);
+    for (std::uint64_t seed = told.from; seed < told.from + count; ++seed)
+      ++how[run_export(seed, planted.mistake, planted.digests)];
+    std::printf("%s:\n", planted.name);
     for (const auto& [what, times] : how)
       std::printf("  %6lu: %s\n", static_cast<unsigned long>(times), what.empty() ? "good" : what.c_str());
-  };
-  print("no mistake", ExportMistake::none, true);
-  for (const PlantedExport& planted : planted_exports) print(planted.name, planted.mistake, planted.digests);
+  }
 }

@@ -140,14 +140,14 @@ class HashedModel {
       const std::span<float> block = made.dense.emplace_back(layout.block_bytes() / sizeof(float));  // gaps are zeros
       for (const distrib::ShardLayout::Entry& entry : layout.entries())
         for (float& element : block.subspan(entry.offset_bytes / sizeof(float), entry.size_bytes / sizeof(float)))
-          element = rounded(job_.wire_format, number(random.next()));
+          element = rounded(job_.wire_format.values(), number(random.next()));
     }
     find(step, rank);
     made.tables.resize(job_.tables.size());
     for (std::size_t table = 0; table < job_.tables.size(); ++table) {
       for (const std::uint64_t key : lookups_[table]) made.tables[table][key].resize(job_.tables[table].dim);
       for (auto& [key, gradient] : made.tables[table])
-        for (float& element : gradient) element = rounded(job_.wire_format, number(random.next()));
+        for (float& element : gradient) element = rounded(job_.wire_format.values(), number(random.next()));
     }
     return made;
   }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <distrib/checkpoint/bundle_writer.hpp>
+#include <distrib/checkpoint/error.hpp>
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/philox.hpp>
 #include <distrib/ps/cut/cut_object.hpp>
 #include <distrib/ps/cut/cut_object_names.hpp>
 #include <distrib/ps/cut/object_cuts_core.hpp>
+#include <distrib/ps/store/cut_chain.hpp>
 #include <distrib/sim/bucket.hpp>
 #include <distrib/sim/dice.hpp>
 
@@ -28,6 +30,9 @@
 /// chain of states: a synchronous shard has one of each step, an asynchronous shard gets another one by each
 /// contribution. With replicas each shard is saved by two kinds of processes, which have the same states, and help each
 /// other as the protocol says: a replica that is behind goes on from a cut that the other one has told.
+///
+/// With links (`CutChain`) a state has rows. Each step writes or evicts some of them, and training goes on while a cut
+/// is written. After each change of the store it is read as a process would read it that starts now.
 namespace simulation::objects {
 
 using distrib::CheckpointCut;
@@ -54,6 +59,28 @@ struct Wrong {
   std::string what;
 };
 
+using Rows = std::map<unsigned, std::uint64_t>;
+
+/// The rows of a state, and those that its last step wrote or evicted.
+struct Content {
+  Rows rows;
+  std::set<unsigned> touched;
+};
+
+/// What is in the object of a cut.
+struct Saved {
+  const Node* node = nullptr;
+  std::string on;  ///< The name of the cut that it stands on; empty: it is whole.
+  std::map<unsigned, std::optional<std::uint64_t>> rows;  ///< Of a link: the rows that have changed; none: it is gone.
+
+  void apply_to(Rows& all) const {
+    for (const auto& [row, value] : rows) {
+      if (value) all[row] = *value;
+      else all.erase(row);
+    }
+  }
+};
+
 class Run;
 
 /// A process of a shard, between the core and the store. What it does to actions and answers is the planted mistake;
@@ -69,6 +96,7 @@ class Process {
   void start();
   void work();  ///< Its turn: training, or the next piece of work.
   void take(ObjectAnswer answer);  ///< An answer, or none: then it says `lost`.
+  void go_back(const Node* to);  ///< A worker sends it to this cut.
 
   [[nodiscard]] auto waits() const -> bool { return request == 0 && !inbox; }
   [[nodiscard]] auto leaves() const -> bool { return at_ == At::finishing; }
@@ -84,10 +112,32 @@ class Process {
   const Node* state = nullptr;
   std::optional<distrib::ObjectCutsCore> core;
   std::map<Step, CutKey> of_checkpoints;  // a cut of the other replica
+  std::set<Step> away;  // cuts that a planted mistake has removed: the process knows it
 
  protected:
   virtual void happens(ObjectAction action) { forward(std::move(action)); }
   virtual void comes(ObjectAnswer answer) { pass(std::move(answer)); }
+
+  // With links, what a planted mistake changes.
+  virtual auto sizes_of_cut() -> distrib::CutChain::Sizes;
+  virtual auto is_kept(Step step) const -> bool;
+  /// The cut on which the next one stands though its name says that it is whole. `base`: what `CutChain` says.
+  virtual auto hidden_base(std::optional<Step> base) -> std::string {
+    static_cast<void>(base);
+    return {};
+  }
+  virtual void was_told() { tell(true); }
+  /// It goes on from the cut of `to`. `by_worker`: because a worker has died.
+  virtual void went_back(Step to, bool by_worker) { static_cast<void>(to), static_cast<void>(by_worker); }
+
+  /// The cut that is saved is durable. `workers`: they are told so.
+  void tell(bool workers);
+  /// The rows that have changed since the cut on which the next one may stand.
+  [[nodiscard]] auto changed() const -> std::set<unsigned> {
+    std::set<unsigned> rows = touched_;
+    for (const auto& [copy, keys] : copies_) rows.insert(keys.begin(), keys.end());
+    return rows;
+  }
 
   void forward(ObjectAction action);  ///< To the store, for the core.
   void pass(ObjectAnswer answer);  ///< To the core.
@@ -104,6 +154,10 @@ class Process {
   [[nodiscard]] auto is_list_of_claims(const ObjectAction& action) const -> bool;
 
   const Node* saving_ = nullptr;
+  std::optional<CutKey> put_;  // the cut that was written last
+  std::optional<CutKey> tip_;  // the cut that was told last
+  std::set<unsigned> touched_;  // rows since the last copy
+  Step dropped_ = 0;  // up to here the protocol needs no cut
 
  private:
   enum class At { opening, reading, running, saving, dropping, looking, restoring, finishing };
@@ -112,8 +166,14 @@ class Process {
   void save();
   void over(distrib::ObjectCutsDone done);
   void die() { alive = false; }
+  void moved(const Node* before);
+  void loaded();
+  void train_beside();
 
   At at_ = At::opening;
+  std::optional<distrib::CutChain> chain_;
+  std::vector<std::pair<std::uint64_t, std::set<unsigned>>> copies_;  // the rows up to each copy that is not durable
+  Rows checked_;  // of the cut that was checked last
   bool owes_a_cut_ = false;  // of the state that it got from the other replica
   std::optional<ObjectAction> next_;
   std::optional<distrib::ObjectCutsDone> result_;
@@ -140,8 +200,8 @@ inline auto honest(Run& run, std::uint32_t number) -> std::unique_ptr<Process> {
 class Run {
  public:
   explicit Run(std::uint64_t seed, Make make = honest, bool late_lists = false, bool asynchronous = false,
-               std::uint32_t of_each = 1)
-      : dice{seed}, replicas{of_each}, make_{make} {
+               std::uint32_t of_each = 1, bool with_links = false)
+      : dice{seed}, replicas{of_each}, links{with_links}, make_{make} {
     is_async = (dice.percent(50) || asynchronous) && replicas == 1;
     shards = static_cast<std::uint32_t>(dice.between(1, 3));
     workers = dice.between(1, 3);
@@ -157,6 +217,10 @@ class Run {
                                                     .late_lists = late});
     for (std::uint64_t& count : faults_) count = dice.pick<std::uint64_t>({0, 1, 2, 4, 8});
     faults_[3] /= 2;
+    if (links) {
+      every = dice.pick<std::uint64_t>({1, 2, 3, 5, 50}) * interval;
+      if (!is_async) last += dice.pick<std::uint64_t>({0, 0, 10});
+    }
     for (std::uint32_t q = 0; q < shards; ++q) {
       initial.push_back(make_node(0, std::vector<Step>(workers), nullptr));
       nodes_[{q, 0}] = initial.back();
@@ -185,23 +249,104 @@ class Run {
 
   /// The object of a cut: a slice of one variable.
   auto object_of(std::uint32_t shard, const Node& node) -> distrib::ObjectBytes {
-    std::array<std::uint64_t, 1> value{node.id};
-    std::array<std::uint64_t, 1> step{node.step};
-    distrib::BundlePart part;
-    const distrib::Shape all{static_cast<std::int64_t>(shards)};
-    part.tensors.push_back({"v", distrib::DType::int64, all,
-                            distrib::Slice{distrib::Shape{static_cast<std::int64_t>(shard)}, distrib::Shape{1}},
-                            std::as_bytes(std::span{value})});
-    part.tensors.push_back({"global_step", distrib::DType::int64, distrib::Shape{},
-                            distrib::Slice::whole(distrib::Shape{}), std::as_bytes(std::span{step})});
-    distrib::Error error;
-    auto object = distrib::encode_cut_object(part, shard, shards, error);
-    distrib::throw_if(error);
-    return std::make_shared<const std::vector<std::byte>>(std::move(object));
+    return object_with(shard, node.id, node.step);
   }
-  [[nodiscard]] auto node_of(distrib::ByteView object) const -> const Node* {
+  /// The object of a link on the cut with the name `on`.
+  auto object_of_link(std::uint32_t shard, const Node& node, const std::set<unsigned>& changed, std::string on)
+      -> distrib::ObjectBytes {
+    Saved saved{&node, std::move(on), {}};
+    const Rows& rows = content_of(node).rows;
+    for (const unsigned row : changed) {
+      const auto at = rows.find(row);
+      saved.rows[row] = at == rows.end() ? std::nullopt : std::optional{at->second};
+    }
+    saved_.push_back(std::move(saved));
+    return object_with(shard, first_link + saved_.size() - 1, node.step);
+  }
+  [[nodiscard]] auto saved_in(distrib::ByteView object) const -> Saved {
     const auto id = distrib::load_le<std::uint64_t>(object.data());  // "v" is the first tensor
-    return id < all_.size() ? all_[id].get() : nullptr;
+    if (id >= first_link) return saved_.at(static_cast<std::size_t>(id - first_link));
+    return {id < all_.size() ? all_[id].get() : nullptr, {}, {}};
+  }
+  [[nodiscard]] auto node_of(distrib::ByteView object) const -> const Node* { return saved_in(object).node; }
+
+  /// The rows of a state: each step writes one or two of them, and may evict one.
+  auto content_of(const Node& node) -> const Content& {
+    const auto [at, first] = contents_.try_emplace(&node);
+    Content& content = at->second;
+    if (!first) return content;
+    const std::uint64_t hash = mixed(node.id, 0x726f'7773);
+    if (node.parent == nullptr) {
+      for (unsigned row = 0; row < most_rows; ++row) content.rows[row] = mixed(hash, row);
+      return content;
+    }
+    content.rows = content_of(*node.parent).rows;
+    content.touched = {static_cast<unsigned>(hash % most_rows), static_cast<unsigned>((hash >> 8) % most_rows)};
+    for (const unsigned row : content.touched) {
+      std::uint64_t& value = content.rows[row];
+      value = mixed(value, node.id);
+    }
+    if ((hash >> 16) % 3 == 0) {
+      const auto gone = static_cast<unsigned>((hash >> 20) % most_rows);
+      content.rows.erase(gone);
+      content.touched.insert(gone);
+    }
+    return content;
+  }
+
+  /// Returns the rows of a cut, with all that it stands on; nothing: not all of it is there.
+  auto rows_in(const std::string& name) -> std::optional<Rows> {
+    const auto object = bucket->objects().find(name);
+    if (object == bucket->objects().end()) return std::nullopt;
+    return rows_of(saved_in(*object->second));
+  }
+  auto rows_of(const Saved& saved) -> std::optional<Rows> {
+    if (saved.on.empty()) return content_of(*saved.node).rows;
+    std::optional<Rows> rows = rows_in(saved.on);
+    if (rows) saved.apply_to(*rows);
+    return rows;
+  }
+  /// Reads a cut as a process does: `rows` are those of the cut before it in its chain, and become its own. Returns false
+  /// if what it stands on is gone, though its name does not say that it stands on it.
+  auto read_on(bool is_whole, distrib::ByteView object, Rows& rows) -> bool {
+    const Saved saved = saved_in(object);
+    if (is_whole) {
+      std::optional<Rows> all = rows_of(saved);
+      if (!all) return false;
+      rows = std::move(*all);
+    } else {
+      if (saved.on.empty()) throw Wrong{"a whole cut has the name of a link"};
+      saved.apply_to(rows);
+    }
+    if (rows != content_of(*saved.node).rows) throw Wrong{"a chain reads as what never was"};
+    return true;
+  }
+
+  /// True if the cut `above` is `name`, or stands on it.
+  [[nodiscard]] auto stands_on(std::string above, const std::string& name) const -> bool {
+    while (above != name) {
+      const auto object = bucket->objects().find(above);
+      if (object == bucket->objects().end()) return false;
+      above = saved_in(*object->second).on;
+    }
+    return true;
+  }
+  /// The cuts of a replica of a shard that are there.
+  [[nodiscard]] auto cuts_of(std::uint32_t shard, std::uint32_t replica) const -> std::vector<CutKey> {
+    std::vector<CutKey> keys;
+    const std::string prefix = names.cuts();
+    const auto& objects = bucket->objects();
+    for (auto at = objects.lower_bound(prefix); at != objects.end() && at->first.starts_with(prefix); ++at)
+      if (const auto key = names.cut_of(at->first); key && key->shard == shard && key->replica == replica)
+        keys.push_back(*key);
+    return keys;
+  }
+  /// A process that made this mistake knows that what was told after `step` is gone.
+  void forget_after(Step step) {
+    for (std::uint32_t q = 0; q < shards && !is_async; ++q) {
+      told_steps[q].erase(told_steps[q].upper_bound(step), told_steps[q].end());
+      if (told[q]->step > step) told[q] = nodes_.at({q, step});
+    }
   }
 
   /// Goes on by one step; returns false if it must wait.
@@ -233,6 +378,7 @@ class Run {
     const Step common = buffers_from.front();
     if (now.step + 1 <= common) {  // what this step needs was let go: a worker sends the shard to the common cut
       if (!process.cuts().contains(common)) return replicas > 1 ? is_helped(process) : cannot_serve(process);
+      if (links && !can_read(process.cuts().at(common))) throw Wrong{"the common cut cannot be read"};
       clock_ = std::max(clock_, common);
       restore = common;
       return true;
@@ -365,15 +511,43 @@ class Run {
   std::optional<distrib::sim::Bucket> bucket;
   bool is_async = false;
   std::uint32_t shards = 1, replicas = 1;
+  bool links = false;
   std::uint64_t workers = 1;
   Step interval = 1, last = 1, every = 1;
   std::vector<const Node*> initial;
   std::vector<const Node*> told;
   std::vector<std::set<Step>> told_steps;
   std::vector<Step> buffers_from;  // of each worker: what it keeps begins after
+  std::set<std::string> said;  // the cuts that were told
+  std::uint64_t links_written = 0, links_late = 0;  // the latter when what they stand on was gone
+  std::uint32_t longest = 0;  // chain, in links
 
  private:
   using Object = std::pair<const std::string, distrib::ObjectBytes>;
+
+  static constexpr unsigned most_rows = 6;
+  static constexpr std::uint64_t first_link = std::uint64_t{1} << 32;
+
+  static auto mixed(std::uint64_t a, std::uint64_t b) -> std::uint64_t {
+    std::uint64_t z = (a + 0x9e37'79b9'7f4a'7c15) * 0xbf58'476d'1ce4'e5b9 ^ b;
+    z = (z ^ (z >> 30)) * 0x94d0'49bb'1331'11eb;
+    return z ^ (z >> 31);
+  }
+  auto object_with(std::uint32_t shard, std::uint64_t id, Step of) -> distrib::ObjectBytes {
+    std::array<std::uint64_t, 1> value{id};
+    std::array<std::uint64_t, 1> step{of};
+    distrib::BundlePart part;
+    const distrib::Shape all{static_cast<std::int64_t>(shards)};
+    part.tensors.push_back({"v", distrib::DType::int64, all,
+                            distrib::Slice{distrib::Shape{static_cast<std::int64_t>(shard)}, distrib::Shape{1}},
+                            std::as_bytes(std::span{value})});
+    part.tensors.push_back({"global_step", distrib::DType::int64, distrib::Shape{},
+                            distrib::Slice::whole(distrib::Shape{}), std::as_bytes(std::span{step})});
+    distrib::Error error;
+    auto object = distrib::encode_cut_object(part, shard, shards, error);
+    distrib::throw_if(error);
+    return std::make_shared<const std::vector<std::byte>>(std::move(object));
+  }
 
   auto make_node(Step step, std::vector<Step> applied, const Node* parent) -> const Node* {
     all_.push_back(std::make_unique<Node>(Node{all_.size(), step, std::move(applied), parent}));
@@ -437,8 +611,88 @@ class Run {
         const Node* node = node_of(*objects.at(names.cut(cuts[q].key)));
         if (node->step != step) throw Wrong{"a checkpoint of two steps"};
         if (!is_async && node != nodes_[{q, step}]) throw Wrong{"a checkpoint of other values"};
+        if (!saved_in(*objects.at(names.cut(cuts[q].key))).on.empty())
+          throw Wrong{"a checkpoint that stands on other cuts"};
       }
     }
+  }
+
+  /// Returns those of `keys` whose chain is there, by the names and by what is in the objects.
+  auto readable(const std::vector<CutKey>& keys) -> std::vector<CutKey> {
+    std::set<std::pair<distrib::ObjectClaim, std::uint32_t>> there;
+    for (const CutKey& key : keys) there.emplace(key.claim, key.number);
+    std::vector<CutKey> good;
+    for (const CutKey& key : keys) {
+      bool is_there = true;
+      for (std::uint32_t number = key.root(); number < key.number; ++number)
+        is_there = is_there && there.contains({key.claim, number});
+      if (is_there && rows_in(names.cut(key))) good.push_back(key);
+    }
+    return good;
+  }
+
+  auto can_read(const CutKey& key) -> bool {
+    const std::vector<CutKey> good = readable(cuts_of(key.shard, key.replica));
+    return std::find(good.begin(), good.end(), key) != good.end();
+  }
+
+  /// A cut or a base was written or removed: what would a process find that looks now?
+  void look(const std::string& name, bool written) {
+    const auto key = names.cut_of(name);
+    if (key && written) look_at(*key);
+    if (replicas > 1) return;
+    for (std::uint32_t q = 0; q < shards; ++q)
+      if (key ? key->shard == q : name.starts_with(names.bases(q))) {
+        if (is_async) look_for_line(q);
+        else look_for_step(q);
+      }
+  }
+  void look_at(const CutKey& key) {
+    const Saved saved = saved_in(*bucket->objects().at(names.cut(key)));
+    const std::optional<Rows> rows = rows_of(saved);
+    if (!key.is_whole()) ++links_written;
+    if (!rows) ++links_late;
+    longest = std::max(longest, key.links);
+    if (rows && *rows != content_of(*saved.node).rows) throw Wrong{"a chain reads as what never was"};
+    std::size_t changed = 0;
+    for (const CutKey& other : cuts_of(key.shard, key.replica))
+      if (other.claim == key.claim && !other.is_whole() && other.root() == key.root() && other.number <= key.number)
+        changed += saved_in(*bucket->objects().at(names.cut(other))).rows.size();
+    if (key.links > distrib::CutChain::most_links || changed > most_rows)
+      throw Wrong{"a chain is longer than its bound"};
+  }
+  void look_for_step(std::uint32_t q) {
+    std::vector<std::set<Step>> steps;
+    for (std::uint32_t of = 0; of < shards; ++of) {
+      steps.push_back({0});
+      for (const CutKey& key : readable(cuts_of(of, 0))) steps.back().insert(key.step);
+    }
+    if (*steps[q].rbegin() < told[q]->step) throw Wrong{"what was told durable would not be found"};
+    for (auto step = steps[q].rbegin();; ++step) {
+      if (!std::all_of(steps.begin(), steps.end(), [&](const auto& of) { return of.contains(*step); })) continue;
+      if (*step < common_told()) throw Wrong{"no common cut would be found"};
+      return;
+    }
+  }
+  void look_for_line(std::uint32_t q) {
+    const std::vector<CutKey> good = readable(cuts_of(q, 0));
+    std::map<distrib::ObjectClaim, const Node*> ends;  // what each process would be continued from
+    const auto& objects = bucket->objects();
+    const std::string prefix = names.bases(q);
+    for (auto at = objects.lower_bound(prefix); at != objects.end() && at->first.starts_with(prefix); ++at) {
+      const auto base = names.cut_of(distrib::as_text(*at->second));
+      const bool is_there = base && std::find(good.begin(), good.end(), *base) != good.end();
+      ends[*names.base_of(at->first, q)] = at->second->empty() ? initial[q] : is_there ? state_in(*base) : nullptr;
+    }
+    std::map<distrib::ObjectClaim, CutKey> newest;
+    for (const CutKey& key : good) {
+      CutKey& known = newest[key.claim];
+      if (std::pair{known.step, known.number} < std::pair{key.step, key.number}) known = key;
+    }
+    for (const auto& [claim, key] : newest) ends[claim] = state_in(key);
+    const Node* const end = ends.empty() ? initial[q] : ends.rbegin()->second;
+    if (end == nullptr) throw Wrong{"what a process began with would not be found"};
+    if (!end->descends(*told[q])) throw Wrong{"what was told durable would not be found"};
   }
 
   /// A worker dies. A new one joins all shards, and all go to the newest cut that all have.
@@ -468,10 +722,11 @@ class Run {
       if (std::all_of(lists.begin(), lists.end(), [&](const auto& of) { return of.contains(step); })) common = step;
     if (replicas > 1 && common < buffers_from.front()) return;
     for (const auto& list : lists)
-      if (common != 0 && !bucket->objects().contains(names.cut(list.at(common)))) throw Wrong{"the common cut is gone"};
+      if (common != 0 && !(links ? can_read(list.at(common)) : bucket->objects().contains(names.cut(list.at(common)))))
+        throw Wrong{"the common cut is gone"};
     clock_ = common;
     for (Process* process : live())
-      if (process->started && process->state->step > common) process->state = nodes_.at({process->shard, common});
+      if (process->started && process->state->step > common) process->go_back(nodes_.at({process->shard, common}));
   }
 
   auto start(std::uint32_t number) -> std::unique_ptr<Process> {
@@ -483,6 +738,8 @@ class Run {
   /// Passes a performed request to its process.
   void deliver(distrib::sim::Bucket::Performed performed) {
     if (performed.changed) check();
+    const bool is_cut = performed.key.starts_with(names.cuts()) || performed.key.starts_with("run/bases/");
+    if (links && performed.changed && is_cut) look(performed.key, performed.kind == ObjectAction::Kind::put);
     if (performed.request == 0) return;
     for (Process* process : live())
       if (process->request == performed.request) {
@@ -581,6 +838,8 @@ class Run {
   Make make_;
   std::array<std::uint64_t, 4> faults_{};  // kills, freezes, second processes, deaths of workers
   std::vector<std::unique_ptr<Node>> all_;
+  std::vector<Saved> saved_;  // the links
+  std::map<const Node*, Content> contents_;
   std::map<std::pair<std::uint32_t, Step>, const Node*> nodes_;
   std::vector<std::unique_ptr<Process>> processes_;  // the newest one of each shard
   std::vector<std::unique_ptr<Process>> extra_;
@@ -596,7 +855,7 @@ struct Process::Out {
   void operator()(ObjectAction action) const { process.next_ = std::move(action); }
   void operator()(distrib::CutDurable cut) const {
     if (cut.step != process.saving_->step) throw Wrong{"another step is told"};
-    process.run.tell(process, *process.saving_);
+    process.was_told();
   }
   void operator()(distrib::ObjectCutsDone result) const { process.result_ = std::move(result); }
 };
@@ -615,13 +874,57 @@ inline Process::Process(Run& of, std::uint32_t of_job)
   options.settings.retention.max_to_keep = 2;
   options.owner = {"ps " + std::to_string(shard), "host", "1", ""};
   options.nonce = run.dice.next();
-  core.emplace(std::move(options), [this](Step step, distrib::ByteView object, distrib::Error& error) {
+  core.emplace(std::move(options), [this](const CutKey& key, distrib::ByteView object, distrib::Error& error) {
     const distrib::CutTail tail = distrib::parse_cut_footer(object, object.size(), error);
     if (!error) static_cast<void>(distrib::parse_cut_table(object, tail, shard, run.shards, error));
     if (error) throw Wrong{"a cut is damaged"};
-    if (run.node_of(object)->step != step) throw Wrong{"a cut has another step than its name"};
-    return distrib::Lineage{};
+    if (run.node_of(object)->step != key.step) throw Wrong{"a cut has another step than its name"};
+    if (run.links && !run.read_on(key.is_whole(), object, checked_))
+      error = {distrib::checkpoint_errc::corrupt_data, ""};
+    return std::optional{distrib::Lineage{}};
   });
+}
+
+inline auto Process::sizes_of_cut() -> distrib::CutChain::Sizes {
+  return {run.content_of(*state).rows.size(), changed().size()};
+}
+inline auto Process::is_kept(Step step) const -> bool { return run.is_wanted(step); }
+
+inline void Process::tell(bool workers) {
+  if (workers) run.tell(*this, *saving_);
+  if (!run.links) return;
+  if (workers) run.said.insert(run.names.cut(*put_));
+  tip_ = put_;
+  const std::uint64_t durable = chain_->durable(saving_->step);
+  std::erase_if(copies_, [durable](const auto& copy) { return copy.first <= durable; });
+}
+// The state is another one than before.
+inline void Process::moved(const Node* before) {
+  if (!run.links || state == before) return;
+  if (state->parent != before) return loaded();
+  const std::set<unsigned>& rows = run.content_of(*state).touched;
+  touched_.insert(rows.begin(), rows.end());
+}
+inline void Process::loaded() {
+  if (!run.links) return;
+  if (chain_) chain_->loaded(state->step);
+  else chain_.emplace([this](Step step) { return is_kept(step); }, state->step);
+  touched_.clear();
+  copies_.clear();
+}
+inline void Process::go_back(const Node* to) {
+  state = to;
+  loaded();
+  went_back(to->step, true);
+}
+// Training goes on while a cut is written, up to the next step that is due for a cut.
+inline void Process::train_beside() {
+  while (run.dice.percent(50) && !run.is_due(state->step + 1)) {
+    const Node* const before = state;
+    std::optional<Step> restore;
+    if (!run.advance(*this, restore) || restore) return;
+    moved(before);
+  }
 }
 
 void Process::perform(auto begin) {
@@ -636,7 +939,10 @@ inline void Process::start() {
   perform([this](auto& out) { core->open(out); });
 }
 
-inline void Process::forward(ObjectAction action) { request = run.bucket->send(std::move(action)); }
+inline void Process::forward(ObjectAction action) {
+  if (is_put_of_cut(action)) put_ = cut_of(action);
+  request = run.bucket->send(std::move(action));
+}
 inline void Process::pass(ObjectAnswer answer) {
   perform([&](auto& out) { core->answered(std::move(answer), out); });
 }
@@ -653,6 +959,7 @@ inline void Process::remove_all(std::vector<std::string> keys, std::function<voi
       [this, keys = std::move(keys), then = std::move(then)](const ObjectAnswer&) { remove_all(keys, then); });
 }
 inline void Process::take(ObjectAnswer answer) {
+  if (run.links && at_ == At::saving) train_beside();
   if (!then_) return comes(std::move(answer));
   if (answer.lost) return forward(repeated_);
   std::exchange(then_, nullptr)(std::move(answer));
@@ -667,6 +974,7 @@ inline auto Process::is_list_of_claims(const ObjectAction& action) const -> bool
 inline auto Process::cuts() const -> std::map<Step, CutKey> {
   std::map<Step, CutKey> all = core->cuts();
   all.insert(of_checkpoints.begin(), of_checkpoints.end());
+  for (const Step step : away) all.erase(step);
   return all;
 }
 
@@ -686,16 +994,26 @@ inline void Process::over(distrib::ObjectCutsDone result) {
       state = run.initial[shard];
       break;
     case At::reading:
-    case At::restoring: state = run.node_of(result.object); break;
+    case At::restoring:
+      if (run.links) {
+        Rows rows;
+        bool good = true;
+        for (std::size_t i = 0; i < result.under.size(); ++i) good = good && run.read_on(i == 0, result.under[i], rows);
+        if (!good || !run.read_on(result.under.empty(), result.object, rows)) return die();
+      }
+      state = run.node_of(result.object);
+      break;
     case At::finishing: finished = true; return die();
     default: return;
   }
   at_ = At::running;
-  if (std::exchange(started, true)) return;
+  loaded();
+  if (std::exchange(started, true)) return went_back(state->step, false);
   run.joined(*this);
   if (run.replicas == 1 || !run.dice.percent(80)) return;
   if (const Node* newer = run.state_for(*this)) {  // not told before it is saved
     state = newer;
+    loaded();
     owes_a_cut_ = true;
   }
 }
@@ -703,7 +1021,24 @@ inline void Process::over(distrib::ObjectCutsDone result) {
 inline void Process::save() {
   at_ = At::saving;
   saving_ = state;
-  perform([this](auto& out) { core->save(saving_->step, run.object_of(shard, *saving_), out); });
+  away.erase(saving_->step);
+  std::optional<Step> base;
+  std::string hidden;
+  std::set<unsigned> rows;
+  if (run.links) {
+    rows = changed();
+    const distrib::CutChain::Begun begun = chain_->begin(saving_->step, sizes_of_cut(), false);
+    base = begun.base;
+    copies_.emplace_back(begun.number, std::exchange(touched_, {}));
+    hidden = hidden_base(base);
+  }
+  perform([&](auto& out) {
+    if (!hidden.empty()) return core->save(saving_->step, run.object_of_link(shard, *saving_, rows, hidden), out);
+    if (!base || !core->may_link(saving_->step, *base))
+      return core->save(saving_->step, run.object_of(shard, *saving_), out);
+    const std::string on = run.names.cut(*tip_);
+    core->save_link(saving_->step, *base, run.object_of_link(shard, *saving_, rows, on), out);
+  });
 }
 
 inline void Process::work() {
@@ -716,6 +1051,7 @@ inline void Process::work() {
       if (step <= common) old.push_back(step);
     if (old.size() > 2 && !done) {
       at_ = At::dropping;
+      dropped_ = std::max(dropped_, old.front());
       return perform([&](auto& out) { core->drop(old.front(), false, out); });
     }
   }
@@ -728,10 +1064,13 @@ inline void Process::work() {
     }
   }
   std::optional<Step> restore;
+  const Node* const before = state;
   if (run.advance(*this, restore)) {
+    moved(before);
     if (restore && !core->cuts().contains(*restore)) {
       state = run.state_in(of_checkpoints.at(*restore));
       if (state == nullptr) throw Wrong{"the common cut of a checkpoint is gone"};
+      loaded();
       return;
     }
     if (restore) {

@@ -211,8 +211,8 @@ struct RemovesTheOldFirst : Process {
   }
 };
 
-/// A process removes the cuts of all other claims, but the ones that it began with.
-struct SweepsAllOthers : Process {
+/// When a process has written a cut, it removes cuts that others have written: those that `goes` says.
+struct Sweeps : Process {
   using Process::Process;
   void happens(ObjectAction action) override {
     const bool sweeps = wrote_ && action.kind == Kind::list && action.key == run.names.cuts();
@@ -223,14 +223,23 @@ struct SweepsAllOthers : Process {
       std::vector<std::string> others;
       for (const auto& info : answer.objects) {
         const auto key = run.names.cut_of(info.key);
-        if (!key || key->shard != shard || key->replica != replica || key->claim == core->claim()) continue;
-        const auto listed = core->cuts().find(key->step);
-        if (listed == core->cuts().end() || listed->second != *key) others.push_back(info.key);
+        if (key && key->shard == shard && goes(*key)) others.push_back(info.key);
       }
       remove_all(std::move(others), [this, action] { forward(action); });
     });
   }
+  virtual auto goes(const CutKey& of_shard) const -> bool = 0;
   bool wrote_ = false;
+};
+
+/// A process removes the cuts of all other claims, but the ones that it began with.
+struct SweepsAllOthers : Sweeps {
+  using Sweeps::Sweeps;
+  auto goes(const CutKey& key) const -> bool override {
+    const auto listed = core->cuts().find(key.step);
+    return key.replica == replica && key.claim != core->claim() &&
+           (listed == core->cuts().end() || listed->second != key);
+  }
 };
 
 /// Both replicas of a shard claim it under one name.
@@ -304,23 +313,9 @@ struct MergesFirstReplicas : Process {
 };
 
 /// A replica removes the cuts of the other one, but those that an index names when it looks.
-struct SweepsTheOther : Process {
-  using Process::Process;
-  void happens(ObjectAction action) override {
-    const bool sweeps = wrote_ && action.kind == Kind::list && action.key == run.names.cuts();
-    wrote_ = wrote_ || is_put_of_cut(action);
-    if (!sweeps) return forward(std::move(action));
-    wrote_ = false;
-    ask(ObjectAction::list(run.names.cuts()), [this, action](const ObjectAnswer& answer) {
-      std::vector<std::string> others;
-      for (const auto& info : answer.objects) {
-        const auto key = run.names.cut_of(info.key);
-        if (key && key->shard == shard && key->replica != replica && !run.is_named(*key)) others.push_back(info.key);
-      }
-      remove_all(std::move(others), [this, action] { forward(action); });
-    });
-  }
-  bool wrote_ = false;
+struct SweepsTheOther : Sweeps {
+  using Sweeps::Sweeps;
+  auto goes(const CutKey& key) const -> bool override { return key.replica != replica && !run.is_named(key); }
 };
 
 /// A replica that has ended removes its last cut, also if the checkpoint has it.

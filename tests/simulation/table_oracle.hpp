@@ -97,8 +97,8 @@ class TableOracle {
       std::size_t to = at;
       for (const std::uint64_t key : rows.keys[table]) {
         const Floats row = weights(table, key);
-        distrib::encode_elements(job_->wire_format, row, block.data() + to);
-        to += row.size() * distrib::element_bytes(job_->wire_format);
+        distrib::encode_elements(job_->wire_format.values(), row, block.data() + to);
+        to += row.size() * distrib::element_bytes(job_->wire_format.values());
       }
       at = distrib::detail::aligned_size(to);
     }

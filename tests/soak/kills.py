@@ -22,7 +22,8 @@ job.
               continues from there on 1, on 2, on 4 and on 6 parameter servers
   replicas    --count jobs (3) with two replicas of each shard, in which one parameter server, then the other one, is
               killed, loses its disk, and stays away for 1.5 s: measures how long a worker finishes no step
-  gaps        --count jobs (3) in which parameter servers are killed: measures how long a worker finishes no step
+  gaps        --count jobs (3) in which parameter servers are killed: measures how long a worker finishes no step. With
+              --store, as below, their cuts are in an object store
   store       --count jobs (2), the main job and the click job in turn, whose data, cuts and checkpoints are in an object
               store: each process is killed --kills times (20), and meanwhile the store is away for 10 s. The store is a
               bucket in memory, or --store: the program versitygw, which is killed and started again, or the URL of a
@@ -35,6 +36,7 @@ jobs only. They check the tests: with `-- --seed 2` every test must fail, counts
 `-- --staleness=9`.
 """
 import argparse
+import contextlib
 import ctypes
 import json
 import os
@@ -225,6 +227,7 @@ class Store:
         if program and "://" in program:
             self.address = program
             return
+        ENVIRONMENT.update(STORE_USER)
         self.root = pathlib.Path(tempfile.mkdtemp(dir=setting.work))
         (self.root / "bucket").mkdir()
         if program:
@@ -273,7 +276,10 @@ class Store:
         else:
             self.process.send_signal(signal.SIGUSR2)
 
-    def end(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         if self.process:
             self.process.kill()
             self.process.wait()
@@ -557,14 +563,18 @@ def resharding(setting, seed, count=2, **_):
                         f"{max(went_on)} of {steps}")
 
 
-def gaps(setting, seed, count=3, **_):
-    for dice in setting.drawn("gaps", count, seed):
-        # Few and long steps, so that each has a line of output.
-        job = Job(setting, ["fashion_mnist_train", "--batch=2000"], 39, "--save_every=5").start()
-        for step in 8, 18, 28:
-            job.until(lambda: job.says("worker0", f"step {step}/"))
-            job.send(signal.SIGKILL, [dice.choice(PS)])
-        look_for_gaps(setting, job, 3, LONGEST_GAP)
+def gaps(setting, seed, count=3, store=None, **_):
+    with contextlib.nullcontext() if store is None else Store(setting, store) as bucket:
+        for number, dice in enumerate(setting.drawn("gaps", count, seed), seed):
+            options = [f"--checkpoints={bucket.url()}/gaps-{number}"] if bucket else []
+            # Few and long steps, so that each has a line of output.
+            job = Job(setting, ["fashion_mnist_train", "--batch=2000"], 39, "--save_every=5", *options).start()
+            job.again = (1,) if bucket else ()  # the claim of a killed process may be written late
+            for step in 8, 18, 28:
+                job.until(lambda: job.says("worker0", f"step {step}/"))
+                job.send(signal.SIGKILL, [dice.choice(PS)])
+            look_for_gaps(setting, job, 3, LONGEST_GAP)
+            job.end()  # while its store is there
 
 
 def look_for_gaps(setting, job, kills, longest):
@@ -628,10 +638,8 @@ def endurance(setting, seed, seconds=60, **_):
 
 def store(setting, seed, count=2, kills=20, store="", **_):
     stays = "://" in store
-    ENVIRONMENT.update({} if stays else STORE_USER)
     for number, dice in enumerate(setting.drawn("store", count, seed), seed):
-        bucket = Store(setting, store)
-        try:
+        with Store(setting, store) as bucket:
             program, steps, more = IN_STORE[number % len(IN_STORE)]
             steps += more * kills
             name = program[0].removesuffix("_train")
@@ -663,8 +671,6 @@ def store(setting, seed, count=2, kills=20, store="", **_):
             setting.say(f"{took:5.1f} s  {name}: {job.deaths} kills, {kills} of each of {len(NAMES)}; the store was "
                         f"{'never away' if stays else 'away for 10 s'}")
             job.end()
-        finally:
-            bucket.end()
 
 
 TESTS = {test.__name__: test for test in (pauses, kills, partitions, boundaries, counts, staleness, orders, resharding,

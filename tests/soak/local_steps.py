@@ -70,12 +70,12 @@ def free_ports(count):
                 continue
 
 
-def traffic(fashion, local):
-    """Returns the bytes that a batch of a worker pushes and pulls."""
+def traffic(fashion, local, *more):
+    """Returns the bytes that a batch of a worker pushes and pulls. more: further options of the job."""
     rounds, at_once, port = 400, max(1, local), free_ports(3)
     launch = [fashion.build / "tools/distrib", "launch", "--ps", "1", "--workers", "2", "--"]
-    command = fashion.command(f"bytes{local}", "--steps", rounds * at_once, "--local_steps", local, "--batch", 2,
-                              "--metrics", f"127.0.0.1:{port}")
+    command = fashion.command("-".join(["bytes", str(local), *more]), "--steps", rounds * at_once, "--local_steps", local,
+                              "--batch", 2, "--metrics", f"127.0.0.1:{port}", *more)
     last = {}
     over = threading.Event()
 
@@ -101,7 +101,8 @@ def traffic(fashion, local):
     pushed = last["pushed_bytes_total"] / last["pushes_total"]
     pulled = last["pulled_bytes_total"] / last["pulls_total"]
     pulls = last["pulls_total"] / last["pushes_total"]
-    print(f"local steps {local}: {last['pushes_total']:.0f} pushes of {pushed:.0f} bytes, {pulls:.3f} pulls of {pulled:.0f} "
+    title = " ".join(["local steps", str(local), *more])
+    print(f"{title}: {last['pushes_total']:.0f} pushes of {pushed:.0f} bytes, {pulls:.3f} pulls of {pulled:.0f} "
           f"bytes for each", flush=True)
     if last["pushes_total"] < rounds:
         raise SystemExit(f"bytes: the last look was after {last['pushes_total']:.0f} pushes")
@@ -134,25 +135,24 @@ def accuracy(fashion, options):
     return worst <= ACCURACY
 
 
-TESTS = {"bytes": bytes_of, "accuracy": accuracy}
-
-
-def main():
-    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1])
+def run_tests(usage, tests):
+    """Runs those of `tests` that the command line names, all by default: a test takes a Fashion and the options, and returns
+    whether its targets are met. Ends with exit code 1 if one is missed."""
+    parser = argparse.ArgumentParser(usage=usage.split("usage: ")[1])
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("tests", nargs="*", default=list(TESTS))
+    parser.add_argument("tests", nargs="*", default=list(tests))
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=1408)  # 6 epochs of 60 000 images, 22 rounds of 64
+    parser.add_argument("--steps", type=int, default=1408)  # 6 epochs of 60 000 images; 88 rounds of 16, 22 of 64
     options = parser.parse_args()
-    if unknown := set(options.tests) - set(TESTS):
+    if unknown := set(options.tests) - set(tests):
         parser.error(f"no test {unknown.pop()}")
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as work:
         fashion = Fashion(options.build.resolve(), pathlib.Path(work))
-        met = [TESTS[test](fashion, options) for test in options.tests]
+        met = [tests[test](fashion, options) for test in options.tests]
     print(f"{time.monotonic() - began:.0f} s")
     sys.exit(0 if all(met) else 1)
 
 
 if __name__ == "__main__":
-    main()
+    run_tests(__doc__, {"bytes": bytes_of, "accuracy": accuracy})

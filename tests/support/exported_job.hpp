@@ -29,14 +29,14 @@ class ExportedJob {
   using Row = std::array<float, 4>;
 
   explicit ExportedJob(const std::string& log, std::uint32_t shards = 1, std::uint64_t lineage = 1,
-                       distrib::OpenObjectStore open = {})
+                       distrib::OpenObjectStore open = {}, std::uint64_t base_every = 1000)
       : log_{log, std::move(open)}, shards_(shards) {
     for (std::uint32_t i = 0; i < shards; ++i) {
       distrib::ExportRules rules;
       rules.shard = i;
       rules.shards = shards;
       rules.new_log = 77;
-      rules.base_every = 1000;
+      rules.base_every = base_every;
       shards_[i].core.emplace(rules, lineage, distrib::ExportMark{});
       distrib::ExportActions todo;
       shards_[i].core->start(todo);

@@ -479,6 +479,11 @@ TEST_CASE("with_wire_format: values and gradients are rounded as if they were se
   CHECK(trained(builder.with_wire_format(distrib::FloatFormat::float32)) == exact);
   CHECK(rounded != exact);
   CHECK(trained(builder.with_wire_format(distrib::FloatFormat::float16)) != rounded);
+  // With large steps it shows that the smaller of two gradients is rounded to a multiple of 1/127 of the larger one.
+  const auto fast = builder.with_updater(distrib::Sgd{.learning_rate = 0.7F});
+  const std::string int8 = trained(fast.with_wire_format(distrib::Int8Gradients{}));
+  CHECK(int8 != trained(fast.with_wire_format(distrib::FloatFormat::bfloat16)));
+  CHECK(trained(fast.with_wire_format(distrib::Int8Gradients{})) == int8);
   // It stays when another role is set after it.
   CHECK(
       trained(builder.with_wire_format(distrib::FloatFormat::bfloat16).with_placement(distrib::RoundRobinStrategy{})) ==

@@ -9,6 +9,7 @@
 #include <distrib/net/instant.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
+#include <distrib/ps/job/step.hpp>
 #include <distrib/ps/store/block_pool.hpp>
 #include <distrib/ps/worker/worker_client.hpp>
 #include <distrib/ps/worker/worker_client_options.hpp>
@@ -94,6 +95,8 @@ class ParameterClient : private WorkerOwner {
   template <class Event> void on_io(Event event);
 
   IoPool& io_;
+  std::uint64_t seed_;
+  Rank rank_;
   RuntimeVariables variables_;
   std::vector<ShardLayout> layouts_;
   std::vector<BlockPool> blocks_;  // for gradients, one per shard; used on the I/O thread

@@ -4,7 +4,6 @@
 #include <distrib/checkpoint/retention.hpp>
 #include <distrib/cluster/cluster_spec.hpp>
 #include <distrib/core/decl.hpp>
-#include <distrib/core/float_format.hpp>
 #include <distrib/core/runtime_variables.hpp>
 #include <distrib/core/variables.hpp>
 #include <distrib/optimizer/any_updater.hpp>
@@ -14,6 +13,7 @@
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
+#include <distrib/ps/job/wire_format.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/sharding/partitioner.hpp>
 
@@ -31,7 +31,7 @@ struct ParameterOptions {
   AnyUpdater updater = Sgd{};  ///< How a push changes the variables.
   std::uint64_t seed = 0;      ///< Of their initial values.
   std::uint32_t shards_per_task = 1;  ///< Shards of each parameter server.
-  FloatFormat wire_format = FloatFormat::float32;  ///< Of values and gradients in messages.
+  WireFormat wire_format = {};  ///< Of values and gradients in messages.
   bool check_numerics = false;  ///< True: a push that is not finite is refused, and the job ends.
   /// The variables begin with the values of this checkpoint (a prefix). Empty: as their initializers say.
   std::string initial_checkpoint = {};

@@ -13,6 +13,7 @@
 #include <distrib/core/impl/files.ipp>
 #include <distrib/core/impl/float_codec.ipp>
 #include <distrib/core/impl/initializer.ipp>
+#include <distrib/core/impl/int8_blocks.ipp>
 #include <distrib/core/impl/json.ipp>
 #include <distrib/core/impl/json_text.ipp>
 #include <distrib/core/impl/md5.ipp>

@@ -3,6 +3,7 @@
 
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/data/order/order.hpp>
 #include <distrib/data/range_plan.hpp>
 #include <distrib/data/remote_ranges.hpp>
 
@@ -186,18 +187,22 @@ template <class Files> class HeldBatch {
 };
 
 /// Fetches the remote records of batches before they are asked for. Which records are in which batch is arithmetic, so
-/// it is known what is needed next: while one half of the memory is read, the other half is fetched.
+/// it is known what is needed next: while one half of the memory is read, the other half is fetched. Records that are
+/// shuffled by blocks are fetched by whole groups of blocks: a part of a group would be many small ranges.
 ///
 /// Threads: any.
 template <class Files> class BatchesAhead {
  public:
   /// Returns the records of a batch; none if there is no such batch. Only one call at a time.
   using RecordsOf = std::function<std::vector<std::uint64_t>(std::uint64_t batch)>;
+  /// Returns the first batch behind those whose records are mixed with the first record of a batch (`mixed_until`);
+  /// `endless` if there is none.
+  using MixedUntil = std::function<std::uint64_t(std::uint64_t batch)>;
 
   static constexpr std::size_t most_records = 1 << 16;  ///< Planned at once: their list takes memory, too.
 
-  BatchesAhead(std::shared_ptr<const Files> files, RecordsOf records_of)
-      : files_{std::move(files)}, records_of_{std::move(records_of)} {}
+  BatchesAhead(std::shared_ptr<const Files> files, RecordsOf records_of, MixedUntil mixed_until)
+      : files_{std::move(files)}, records_of_{std::move(records_of)}, mixed_until_{std::move(mixed_until)} {}
 
   /// Says which batches will be asked for: `run` batches from `first` on, then `run` from `first + step` on, and so on.
   /// Without it, batches are fetched ahead when they are asked for one after the other. `run` is at most `step`. The
@@ -306,10 +311,14 @@ template <class Files> class BatchesAhead {
     const std::uint64_t most = std::max<std::uint64_t>(remote.most_bytes(), 2);
     // With a cache each batch is asked for by itself: its pieces do not depend on the other batches.
     const bool by_pieces = remote.by_pieces();
-    const std::uint64_t part = by_pieces ? 1 : most / 2;
     while (!end_is_known_) {
+      const std::uint64_t until = by_pieces ? endless : mixed_until_(batch_of(end_));
+      // A group may take a little more than half of the memory: it is fetched as a whole or by very many requests.
+      const std::uint64_t more = until == endless ? 0 : most / 16;
+      const std::uint64_t part = by_pieces ? 1 : most / 2 + more;
+      const std::uint64_t next = until != endless && last_part_ != 0 ? std::min(last_part_, part) : part;
       const std::uint64_t held = std::max(remote.held_bytes(), planned_bytes_);
-      if (!planned_.empty() && (held + part > most || planned_records_ >= most_records)) return;
+      if (!planned_.empty() && (held + next > most + 2 * more || planned_records_ >= most_records)) return;
       // If nothing is missing, a long plan only costs memory.
       if (by_pieces && planned_records_ >= most_at_hand) {
         newest_is_here_ = newest_is_here_ || planned_.rbegin()->second->is_here();
@@ -319,7 +328,7 @@ template <class Files> class BatchesAhead {
       const std::uint64_t first = end_;
       std::uint64_t bytes = 0;
       std::size_t records = 0;
-      while (bytes < part && records < most_records && !end_is_known_) {
+      while (bytes < part && records < most_records && !end_is_known_ && batch_of(end_) < until) {
         std::vector<std::uint64_t> numbers = records_of_(batch_of(end_));
         end_is_known_ = numbers.empty();
         if (end_is_known_) break;
@@ -337,6 +346,7 @@ template <class Files> class BatchesAhead {
         end_is_known_ = false;
         ranges = ranges_of(batches);
       }
+      last_part_ = bytes_of(ranges);
       for (const auto& batch : batches) {
         planned_bytes_ += batch->bytes();
         planned_records_ += batch->records().size();
@@ -354,6 +364,7 @@ template <class Files> class BatchesAhead {
 
   std::shared_ptr<const Files> files_;
   RecordsOf records_of_;
+  MixedUntil mixed_until_;
   std::mutex mutex_;
   bool told_ = false;
   bool asked_ = false;
@@ -364,6 +375,7 @@ template <class Files> class BatchesAhead {
   Planned planned_;  // by their turns
   std::uint64_t planned_bytes_ = 0;  // of the records of these batches
   std::size_t planned_records_ = 0;
+  std::uint64_t last_part_ = 0;  // bytes of the ranges that were planned last; 0: unknown
   bool newest_is_here_ = false;  // all bytes of the newest of them are here
   bool begun_ = false;  // end_ means something
   std::uint64_t end_ = 0;  // the first turn that is not planned

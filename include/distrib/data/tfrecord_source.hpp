@@ -198,13 +198,18 @@ template <Order O, class E, FeatureMember... Ms> class TfRecordSource {
   }
 
   template <class Any> auto read_ahead(Any order, const Batching& batching) const -> std::shared_ptr<Ahead> {
-    return std::make_shared<Ahead>(files_, [order = std::move(order), batching](std::uint64_t number) mutable {
+    auto mixed_until = [order, batching](std::uint64_t number) {
+      const std::uint64_t end = distrib::mixed_until(order, batching.first(number));
+      return end == endless ? endless : (end - 1) / batching.size + 1;
+    };
+    auto records_of = [order = std::move(order), batching](std::uint64_t number) mutable {
       std::vector<std::uint64_t> records;
       if (number >= batching.batches(order.size())) return records;
       records.resize(static_cast<std::size_t>(batching.count(number, order.size())));
       for (std::uint64_t i = 0; i < records.size(); ++i) records[i] = order.at(0, batching.first(number) + i);
       return records;
-    });
+    };
+    return std::make_shared<Ahead>(files_, std::move(records_of), std::move(mixed_until));
   }
 
   void parse_held(Ahead& ahead, std::uint64_t batches, std::uint64_t number, Batch<E>& batch, Error& error) const {

@@ -24,8 +24,8 @@ inline namespace v0 {
 /// The export log that a name means: a `DirectoryLog` if the name is a path, or an `ObjectLog` in the store of a URL.
 /// Models `HeadStore`.
 ///
-/// Errors: as those of the two logs. For a URL also `record_errc::no_object_store` if there is no function that opens it, and what
-/// that function reports.
+/// Errors: as those of the two logs. For a URL also `record_errc::no_object_store` if there is no function that opens
+/// it, and what that function reports.
 ///
 /// Threads: one at a time. Any number of processes.
 class ExportLog {

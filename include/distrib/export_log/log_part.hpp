@@ -26,7 +26,7 @@ inline namespace v0 {
 // [n, dim]; NAME/gone U64 [m], ascending: keys that have no row any more; NAME/owned U64 [r, 2]: the ranges of virtual
 // shards, or of numbered rows, that the shard has. A dense variable NAME is a tensor NAME for each of the slices that
 // the shard has: NAME/slice/0, NAME/slice/1, ... whose places are in `__metadata__`, under the same names, as
-// "EXTENTS SLICE", for example "10,4 0,5:0,4". `__metadata__` also has "step", "shard" and "on".
+// "EXTENTS SLICE", for example "[10,4] 0,5:0,4". `__metadata__` also has "step", "shard" and "on".
 
 /// From `first` on, up to but without `end`.
 struct LogRange {

@@ -13,6 +13,7 @@
 #include <distrib/ps/job/consistency.hpp>
 #include <distrib/ps/job/reduction_order.hpp>
 #include <distrib/ps/job/row_mean.hpp>
+#include <distrib/ps/job/wire_format.hpp>
 #include <distrib/record/any_object_store.hpp>
 #include <distrib/sharding/partitioner.hpp>
 #include <distrib/train/cluster_mode.hpp>
@@ -401,9 +402,10 @@ class TrainerBuilder {
 
   /// Sets the format in which values and gradients are sent. `FloatFormat::bfloat16` and `FloatFormat::float16` halve
   /// the traffic: the model sees rounded values, and the updater sees the mean of rounded gradients, also if the job is
-  /// one process. The dense variables in `TrainingResult::parameters_sha256` are then the rounded ones. Parameter
-  /// servers and checkpoints keep float32. Default: float32.
-  [[nodiscard]] auto with_wire_format(FloatFormat format) const -> TrainerBuilder {
+  /// one process. `Int8Gradients{}` sends 3/8 of the bytes: gradients as int8 numbers, rounded at random, and values as
+  /// bfloat16. The dense variables in `TrainingResult::parameters_sha256` are then the rounded ones. Parameter servers
+  /// and checkpoints keep float32. Default: float32.
+  [[nodiscard]] auto with_wire_format(WireFormat format) const -> TrainerBuilder {
     return with(&TrainingOptions::wire_format, format);
   }
 

@@ -6,11 +6,13 @@
 #include <distrib/data/batch_source.hpp>
 #include <distrib/example/batch.hpp>
 #include <distrib/optimizer/any_updater.hpp>
+#include <distrib/ps/job/gradient_rounding.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/protocol/batch_keys.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
+#include <distrib/ps/store/gradient_block.hpp>
 #include <distrib/ps/store/key_lists.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/table_digest.hpp>
@@ -135,7 +137,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       const std::size_t v = entry.variable;
       if (!entry.travels_whole) return spread_received(layout, entry, values[shard]->data(), mine.values.data(v));
       mine.values.lend(v, values[shard]->data() + wire_offset(layout, entry));
-      mine.gradients.lend(v, gradients[shard]->data() + wire_offset(layout, entry));
+      mine.gradients.lend(v, gradients[shard]->data() + gradient_offset(layout, entry));
     });
     for (std::size_t table = 0; table < job_.tables.size(); ++table) {
       const std::size_t dim = job_.tables[table].dim;
@@ -146,12 +148,14 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     }
     mine.metrics = {};
     const float loss = mine.round ? local_steps(mine, step, rank) : clipped_gradients(mine, ahead, step, rank);
+    const GradientRounding rounding{job_.seed, step, rank};
     for_each_entry([&](std::size_t shard, const auto& layout, const auto& entry) {
       if (!entry.travels_whole)
-        gather_to_send(layout, entry, std::as_const(mine.gradients).data(entry.variable), gradients[shard]->data());
+        gather_gradient(layout, entry, rounding, std::as_const(mine.gradients).data(entry.variable),
+                        gradients[shard]->data());
     });
     for (std::size_t table = 0; table < job_.tables.size(); ++table)
-      ahead.keys.deal_gradients(gradients, table, std::as_const(mine.gradients).rows(table).data());
+      ahead.keys.deal_gradients(gradients, table, std::as_const(mine.gradients).rows(table).data(), rounding);
     return loss;
   }
 

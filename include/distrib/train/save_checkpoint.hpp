@@ -30,8 +30,8 @@ struct SaveCheckpoint {
   /// Of the older checkpoints, one per this number of hours is kept for ever: see `Retention`. 0: none.
   double keep_checkpoint_every_n_hours = 0;
   /// In a cluster: what a parameter server saves between two checkpoints has only the rows of tables that have changed.
-  /// Checkpoints are whole. Values of the job do not depend on it. Synchronous jobs whose steps can be repeated, with a
-  /// path as directory; other jobs save as without it.
+  /// Checkpoints are whole. Values of the job do not depend on it. Synchronous jobs whose steps can be repeated; other
+  /// jobs save as without it.
   bool incremental = false;
 
   /// Returns which checkpoints are kept.

@@ -3,7 +3,6 @@
 
 #include <distrib/core/decl.hpp>
 #include <distrib/core/dtype.hpp>
-#include <distrib/core/float_format.hpp>
 #include <distrib/core/shape.hpp>
 #include <distrib/core/variable_info.hpp>
 #include <distrib/optimizer/any_updater.hpp>
@@ -15,6 +14,7 @@
 #include <distrib/ps/job/consistency.hpp>
 #include <distrib/ps/job/reduction_order.hpp>
 #include <distrib/ps/job/row_mean.hpp>
+#include <distrib/ps/job/wire_format.hpp>
 #include <distrib/record/any_object_store.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/sharding/partitioner.hpp>
@@ -91,7 +91,7 @@ struct TrainingOptions {
   bool check_numerics = false;
   RowMean row_mean = RowMean::of_those_with_key;
   std::optional<ReductionOrder> reduction;  ///< Empty: see `TrainerBuilder::with_reduction`.
-  FloatFormat wire_format = FloatFormat::float32;
+  WireFormat wire_format;
   std::string initial_checkpoint;
   InitialCheckpointOptions initial_checkpoint_options;
   std::uint32_t replicas = 1;

@@ -30,6 +30,16 @@ TEST_CASE("shuffle by blocks: every element once in each epoch, for any sizes", 
       }
 }
 
+TEST_CASE("shuffle by blocks: says how far a group of blocks goes, in each epoch", "[data]") {
+  // 103 elements: blocks of 10, three at once; the group of the last block has the three elements behind it, too.
+  const auto order = elements(103).shuffle(7, Blocks{10, 3}).repeat().open();
+  for (const std::uint64_t epoch : {0U, 1U, 1000U})
+    for (std::uint64_t i = 0; i < 103; ++i)
+      CHECK(distrib::mixed_until(order, epoch * 103 + i) == epoch * 103 + (i < 90 ? i / 30 * 30 + 30 : 103));
+  CHECK(distrib::mixed_until(elements(103).shuffle(7).repeat().open(), 5) == distrib::endless);
+  CHECK(distrib::mixed_until(elements(103).open(), 5) == distrib::endless);
+}
+
 TEST_CASE("shuffle by blocks: reads few blocks at a time, and mixes their elements", "[data]") {
   const Numbers order = all(elements(10'000).shuffle(7, Blocks{100, 5}));
   CHECK(order == all(elements(10'000).shuffle(7, Blocks{100, 5})));

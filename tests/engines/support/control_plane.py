@@ -25,10 +25,19 @@ BIN = CACHE / "bin"
 DNS = f"coredns-{DNS_VERSION}"
 FIREWALL = "kube-router-2.1.0"  # enforces NetworkPolicies
 OTHERS = {FIREWALL: ("github.com/cloudnativelabs/kube-router/v2@v2.1.0", "/cmd/kube-router")}  # module, program in it
+TRAINER = "github.com/kubeflow/trainer/v2@v2.3.0"
 # Operators with resource definitions of their own: the module, the program in it, the folder of its manifests.
-OPERATORS = {"jobset-0.8.0": ("sigs.k8s.io/jobset@v0.8.0", "", "config/default"),
+OPERATORS = {"jobset-0.12.0": ("sigs.k8s.io/jobset@v0.12.0", "", "config/default"),
              "training-operator-1.9.0": ("github.com/kubeflow/training-operator@v1.9.0", "/cmd/training-operator.v1",
-                                         "manifests/overlays/standalone")}
+                                         "manifests/overlays/standalone"),
+             "trainer-2.3.0": (TRAINER, "/cmd/trainer-controller-manager", "manifests/overlays/manager"),
+             "kueue-0.19.2": ("sigs.k8s.io/kueue@v0.19.2", "/cmd/kueue", "config/default")}
+# Lines of an operator's manifests that are changed: (file, old, new). JobSet is installed already; the Trainer's feature
+# that a job may report its progress is off by default.
+CHANGES = {"trainer-2.3.0": [
+    ("manifests/overlays/manager/kustomization.yaml", "  - ../../third-party/jobset", "  #"),
+    ("manifests/base/manager/controller_manager_config.yaml", "kind: Configuration",
+     "kind: Configuration\nfeatureGates: {TrainJobStatus: true}")]}
 # CoreDNS with the plugin for the names of Services only: half the size of the complete program.
 DNS_PROGRAM = """package main
 
@@ -95,7 +104,7 @@ def source_of(program, folder):
         (folder / "main.go").write_text(DNS_PROGRAM)
         go("get", f"github.com/coredns/coredns@v{DNS_VERSION}", folder=folder)
         return "."
-    if other := OTHERS.get(program, OPERATORS.get(program)):
+    if other := (OTHERS | OPERATORS).get(program):
         (name, version), path = other[0].split("@"), other[1]
     else:
         replace_parts(folder)
@@ -117,15 +126,26 @@ def pause_source():
 
 
 def manifest(operator):
-    """Returns the documents that install the operator, changed to use the local image with the operator's name."""
+    """Returns the documents that install the operator, changed to use the local image with the operator's name.
+
+    They ask for no CPU: all operators and the job share one node.
+    """
     name, _, path = OPERATORS[operator]
-    text = subprocess.run([BIN / "kubectl", "kustomize", pathlib.Path(module(name)["Dir"]) / path], check=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / "module"
+        top = path.split("/")[0]
+        shutil.copytree(pathlib.Path(module(name)["Dir"]) / top, copy / top, copy_function=shutil.copyfile)
+        for file, old, new in CHANGES.get(operator, []):
+            text = (copy / file).read_text()
+            assert old in text, f"{file} of {operator} has no {old}"
+            (copy / file).write_text(text.replace(old, new))
+        text = subprocess.run([BIN / "kubectl", "kustomize", copy / path], check=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True).stdout
     documents = list(yaml.safe_load_all(text))
     for document in documents:
         if document["kind"] == "Deployment":
             for container in document["spec"]["template"]["spec"]["containers"]:
-                container |= {"image": operator, "imagePullPolicy": "Never"}
+                container |= {"image": operator, "imagePullPolicy": "Never", "resources": {}}
     return yaml.safe_dump_all(documents)
 
 

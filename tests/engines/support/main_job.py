@@ -28,16 +28,19 @@ PROGRAMS = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube
 NAMESPACE, PS, WORKERS = "training", 2, 3
 
 
-def main(script, scenarios, operators=()):
-    """Runs the scenarios (FUNCTION, TEMPLATE, VALUES). A job has its function's name. Returns the exit code."""
+def main(script, scenarios, operators=(), programs=()):
+    """Runs the scenarios (FUNCTION, TEMPLATE, VALUES). A job has its function's name. Returns the exit code.
+
+    `programs`: paths of static programs. The node has an image of each, with its name.
+    """
     if len(sys.argv) == 2:
-        return outside(script, sys.argv[1], operators)
+        return outside(script, sys.argv[1], operators, programs)
     return inside(sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], scenarios, operators)
 
 
 # --- outside: makes images, and private namespaces that end together with all their processes ---
 
-def outside(script, build_folder, operators):
+def outside(script, build_folder, operators, programs):
     if os.geteuid() != 0:
         skip("not root: only root may start a container runtime")
     need(etcd="etcd-server", openssl="openssl", containerd="containerd", ctr="containerd", runc="runc", ip="iproute2",
@@ -48,13 +51,13 @@ def outside(script, build_folder, operators):
     alone = ["unshare", "--mount", "--net", "--pid", "--uts", "--fork", "--kill-child", "--mount-proc", "--"]
     if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
         skip("this machine does not allow private network and process namespaces (unshare)")
-    build(*PROGRAMS, *(["kube-proxy"] if operators else []), *operators)
+    build(*PROGRAMS, *(["kube-proxy", *operators] if operators else []))
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda received, _: sys.exit(128 + received))
     groups = f"distrib-engines-{os.getpid()}"
     with tempfile.TemporaryDirectory() as folder, control_groups(groups):
         images = [ROOT / "tests/engines/support/images.sh", folder, control_plane.pause_source()]
-        made = watched([*images, *(control_plane.BIN / name for name in operators)], signal.SIGTERM)
+        made = watched([*images, *(control_plane.BIN / name for name in operators), *programs], signal.SIGTERM)
         for name in operators:
             (pathlib.Path(folder) / f"{name}.yaml").write_text(control_plane.manifest(name))
         # When the first process of the namespaces ends, all other processes in there are killed.
@@ -102,14 +105,14 @@ def remove_groups(name):
 
 class Job:
     def __init__(self, node, distrib, folder, name, template, **values):
-        self.node, self.name, self.began = node, name, time.monotonic()
+        self.node, self.name, self.distrib, self.began = node, name, distrib, time.monotonic()
         self.result = folder / f"{name}-train"
         self.steps = int(values["command"][values["command"].index("--steps") + 1])
-        done = render_templates.run(distrib, ROOT / f"examples/kubernetes/{template}.yaml.jinja", values | {
+        done = render_templates.run(distrib, ROOT / f"examples/kubernetes/{template}.yaml.jinja", {
             "name": name, "namespace_name": NAMESPACE, "image": "trainer", "data_dir": "/data", "train_dir": "/out",
             "data_claim": "records", "credential_secret_name": "cloud", "credential_secret_key": "key.json",
             "ps_replicas": PS, "worker_replicas": WORKERS, "ps_cpu": "250m", "worker_cpu": "250m",
-            "ps_memory": "512Mi", "worker_memory": "512Mi"}, "--check")
+            "ps_memory": "512Mi", "worker_memory": "512Mi"} | values, "--check")
         assert done.returncode == 0, done.stderr
         self.manifest = folder / f"{name}.yaml"
         self.manifest.write_text(done.stdout)
@@ -128,8 +131,9 @@ class Job:
     def pods(self, role, index=None):
         pods = self.node.pods(f"app.kubernetes.io/instance={self.name},app.kubernetes.io/component={role}")
         # The name of a JobSet's pod has another number before the index; that of a StatefulSet of one pod has one after
-        # it.
-        names = {f"{self.name}-{role}-{index}", f"{self.name}-{role}-0-{index}", f"{self.name}-{role}-{index}-0"}
+        # it; the Trainer calls workers nodes.
+        names = {f"{self.name}-{role}-{index}", f"{self.name}-{role}-0-{index}", f"{self.name}-{role}-{index}-0",
+                 f"{self.name}-{role.replace('worker', 'node')}-0-{index}"}
         return [pod for pod in pods if index is None or {pod["metadata"]["name"], pod["spec"].get("hostname")} & names]
 
     def step(self):
@@ -203,7 +207,9 @@ class Job:
         print(f"{self.name}: parameters_sha256 {summary['parameters_sha256']}, step {summary['steps']}, accuracy "
               f"{summary['test_accuracy']}", flush=True)
         assert summary["parameters_sha256"] == expected, f"not the hash of the undisturbed job, {expected}"
-        assert (self.result / f"checkpoint/model.ckpt-{self.steps}.index").exists(), "no checkpoint of the last step"
+        checkpoints = [path.name for path in self.result.glob("checkpoint/*.index")]
+        last = rf"model\.ckpt-0*{self.steps}(\.\w+)?\.index"  # in an object store the name has a hash
+        assert any(re.fullmatch(last, name) for name in checkpoints), f"no checkpoint of the last step: {checkpoints}"
 
     def saved(self):
         names = [path.name for path in self.result.glob("checkpoint/model.ckpt-*")]
@@ -220,7 +226,8 @@ def inside(build_folder, folder, groups, scenarios, operators):
         node.claim("records", folder / "records", made=True)
         for scenario, template, values in scenarios:
             job = Job(node, distrib, folder, scenario.__name__.replace("_", "-"), template, command=command, **values)
-            node.claim(values.get("train_claim", f"{job.name}-train"), job.result, made="train_claim" in values)
+            if "train_dir" not in values:
+                node.claim(values.get("train_claim", f"{job.name}-train"), job.result, made="train_claim" in values)
             try:
                 scenario(job, node, expected)
             except BaseException:

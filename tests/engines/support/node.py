@@ -212,7 +212,11 @@ class Node:
         key.write_text('{"password": "$secret"}\n')
         self.kubectl("create", "secret", "generic", "cloud", f"--from-file={key}")
         self.kubectl("create", "secret", "generic", "token", "--from-literal=token=sixteen bytes or more, of the test")
-        certificate, private = [(self.folder / f"pki/apiserver.{end}").read_text() for end in ("crt", "key")]
+        names = ",".join(f"DNS:*.first-{role}.{self.namespace}.svc.{DOMAIN}" for role in ("ps", "worker"))
+        run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+            "1", "-keyout", "tls.key", "-out", "tls.crt", "-subj", "/CN=job", "-addext", f"subjectAltName={names}",
+            cwd=self.folder)
+        certificate, private = [(self.folder / f"tls.{end}").read_text() for end in ("crt", "key")]
         self.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "tls"}, "type": "kubernetes.io/tls",
                     "stringData": {"tls.crt": certificate, "tls.key": private, "ca.crt": certificate}})
 

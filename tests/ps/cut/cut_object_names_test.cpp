@@ -13,6 +13,7 @@ const CutObjectNames run_names{"a/run/"};
 const ObjectClaim a_claim{12, 0xabc};
 const CutKey a_cut{300, 1, 4, a_claim, 7};
 const CutKey a_second_cut{300, 1, 4, a_claim, 7, 1};
+const CutKey a_link{300, 1, 4, a_claim, 7, 0, 4};
 }  // namespace
 
 TEST_CASE("Names of objects are fixed, because other versions read them") {
@@ -23,6 +24,8 @@ TEST_CASE("Names of objects are fixed, because other versions read them") {
   CHECK(run_names.claim(3, a_claim, 1) == "a/run/claims/00003-r1/0000000012-0000000000000abc");
   CHECK(run_names.cut(a_second_cut) ==
         "a/run/cuts/00000000000000000300/00001-r1-of-00004.0000000012-0000000000000abc.0000000007");
+  CHECK(run_names.cut(a_link) ==
+        "a/run/cuts/00000000000000000300/00001-of-00004.0000000012-0000000000000abc.0000000007-0000000003");
   CHECK(run_names.checkpoint({300, 0xf00}) == "a/run/model.ckpt-00000000000000000300.0000000000000f00.index");
   CHECK(run_names.preserved(300) == "a/run/keep/00000000000000000300");
 }
@@ -44,6 +47,9 @@ TEST_CASE("A name of an object is read back") {
   CHECK(run_names.cut_of(run_names.cut(a_cut)) == a_cut);
   CHECK(run_names.claim_of(run_names.claim(3, a_claim, 1), 3, 1) == a_claim);
   CHECK(run_names.cut_of(run_names.cut(a_second_cut)) == a_second_cut);
+  CHECK(run_names.cut_of(run_names.cut(a_link)) == a_link);
+  CHECK(a_link.root() == 3);
+  CHECK_FALSE(a_link.is_whole());
   const CheckpointKey checkpoint{~Step{0}, ~std::uint64_t{0}};
   CHECK(run_names.checkpoint_of(run_names.checkpoint(checkpoint)) == checkpoint);
   CHECK(run_names.preserved_of(run_names.preserved(~Step{0})) == ~Step{0});
@@ -56,6 +62,9 @@ TEST_CASE("Other names of objects are passed over") {
   CHECK_FALSE(CutObjectNames{"b"}.cut_of(cut));
   CHECK_FALSE(run_names.cut_of(cut + "0"));
   CHECK_FALSE(run_names.cut_of(cut.substr(0, cut.size() - 1)));
+  for (const char* const root :
+       {"-0000000000", "-0000000007", "-0000000008", "-000000003", "-00000000030", "-", "0000000003"})
+    CHECK_FALSE(run_names.cut_of(cut + root));
   CHECK_FALSE(run_names.cut_of(""));
   CHECK_FALSE(
       run_names.cut_of("a/run/cuts/00000000000000000300/00004-of-00004.0000000012-0000000000000abc.0000000007"));

@@ -148,6 +148,10 @@ TEST_CASE("An index of cuts that do not belong together is refused") {
   other[1].key.step = 21;
   CHECK(code(other) == checkpoint_errc::corrupt_index);
   other = two.cuts;
+  other[0].key.number = 2;
+  other[0].key.links = 1;
+  CHECK(code(other) == checkpoint_errc::corrupt_index);
+  other = two.cuts;
   other[0].key.shards = 3;
   CHECK(code(other) == checkpoint_errc::corrupt_index);
   Error error;

@@ -43,9 +43,10 @@ auto options_of(std::uint32_t shard, std::uint64_t nonce) -> ObjectCutsOptions {
 /// A core, and a store that performs each action at once.
 struct Talk {
   Talk(StoredObjects& in, const ObjectCutsOptions& options)
-      : objects{in}, core{options, [](Step, ByteView object, Error& error) {
+      : objects{in}, core{options, [this](const CutKey& key, ByteView object, Error& error) {
+                            checked.push_back(key.step);
                             static_cast<void>(parse_cut_footer(object, object.size(), error));
-                            return Lineage{};
+                            return std::optional{Lineage{}};
                           }} {}
 
   void operator()(ObjectAction action) { next = std::move(action); }
@@ -73,6 +74,11 @@ struct Talk {
   auto save(Step step, std::int64_t value = 1) -> ObjectCutsDone {
     auto bytes = object_parts::object(shard(), 2, value, static_cast<std::int64_t>(step), more);
     return run([&] { core.save(step, std::make_shared<const std::vector<std::byte>>(std::move(bytes)), *this); });
+  }
+  auto link(Step step, Step base) -> ObjectCutsDone {
+    auto bytes = object_parts::object(shard(), 2, 1, static_cast<std::int64_t>(step), more);
+    return run(
+        [&] { core.save_link(step, base, std::make_shared<const std::vector<std::byte>>(std::move(bytes)), *this); });
   }
   auto drop(Step step, bool unneeded = false) -> ObjectCutsDone {
     return run([&] { core.drop(step, unneeded, *this); });
@@ -128,7 +134,7 @@ struct Talk {
   int more = 0;
   std::function<void(const ObjectAction&, ObjectAnswer&)> change;
   std::vector<std::string> requests;
-  std::vector<Step> durable;
+  std::vector<Step> durable, checked;
   std::optional<ObjectAction> next;
   std::optional<ObjectCutsDone> done;
   ObjectCutsCore core;
@@ -327,7 +333,8 @@ TEST_CASE("A cut of other parts of the variables is passed over, and its checkpo
   one.open();
   zero.save(10);
   one.save(10);
-  ObjectCutsCore core{options_of(0, 7), [](Step, ByteView, Error&) -> std::optional<Lineage> { return std::nullopt; }};
+  ObjectCutsCore core{options_of(0, 7),
+                      [](const CutKey&, ByteView, Error&) -> std::optional<Lineage> { return std::nullopt; }};
   Talk talk{objects, options_of(0, 7)};
   std::optional<ObjectAction> next;
   std::optional<ObjectCutsDone> done;
@@ -773,4 +780,124 @@ TEST_CASE("A checkpoint is made of first replicas, or else of second ones, so th
   CHECK(choices({zero, one_again}) == Choices{{zero, one_again}});
   CHECK(choices({zero, zero_again, one}) == Choices{{zero, one}, {zero_again, one}});
   CHECK(choices({zero, zero_again, one, one_again}) == Choices{{zero, one}, {zero_again, one_again}});
+}
+
+TEST_CASE("A link stands on the cut that was saved last; its name says on which") {
+  StoredObjects objects;
+  OfShard talk{objects, 0, 5};
+  talk.open();
+  CHECK_FALSE(talk.core.may_link(2, 1));
+  talk.save(1);
+  CHECK(talk.core.may_link(2, 1));
+  CHECK_FALSE(talk.core.may_link(10, 1));  // the user wants it
+  CHECK_FALSE(talk.link(2, 1).failure);
+  CHECK(talk.requests == Requests{"put cuts", "list claims", "list cuts"});
+  CHECK_FALSE(talk.link(3, 2).failure);
+  CHECK(talk.name(3).ends_with(".0000000003-0000000001"));
+  CHECK(talk.link(4, 2).failure.code == checkpoint_errc::not_found);
+  CHECK(talk.read(3).object == objects.at(talk.name(3)));
+  CHECK(talk.read(3).under == std::vector{objects.at(talk.name(1)), objects.at(talk.name(2))});
+  CHECK(talk.read(1).under.empty());
+  CHECK(talk.durable == std::vector<Step>{1, 2, 3});
+}
+
+TEST_CASE("After a cut that was given up, and in a new process, no link is possible") {
+  StoredObjects objects;
+  OfShard first{objects, 0, 5}, second{objects, 0, 6};
+  first.open();
+  first.save(1);
+  first.change = [](const ObjectAction& action, ObjectAnswer& answer) {
+    if (action.kind == ObjectKind::put) answer.error = {std::make_error_code(std::errc::io_error), "put"};
+  };
+  CHECK(first.link(2, 1).failure);
+  first.change = nullptr;
+  CHECK_FALSE(first.core.may_link(3, 1));
+  CHECK_FALSE(first.save(3).failure);
+  CHECK(first.core.may_link(4, 3));
+  second.open();
+  CHECK(second.core.cuts().size() == 2);  // that of step 2 had landed, and was removed as one that was not told
+  CHECK_FALSE(second.core.may_link(4, 3));
+}
+
+TEST_CASE("A start reads each cut of a chain once, and passes over links whose chain is not there") {
+  StoredObjects objects;
+  OfShard first{objects, 0, 5};
+  first.open();
+  first.save(1);
+  for (const Step step : std::vector<Step>{2, 3, 4}) first.link(step, step - 1);
+  const std::string third = first.name(3);
+  {
+    OfShard second{objects, 0, 6};
+    CHECK(second.open().cuts.size() == 4);
+    CHECK(second.checked == std::vector<Step>{1, 2, 3, 4});
+    CHECK(second.done->refused.empty());
+  }
+  StoredObjects damaged = objects;
+  damaged[third].back() = std::byte{0};
+  {
+    OfShard second{damaged, 0, 6};
+    CHECK(second.open().cuts.size() == 2);
+    CHECK(second.done->refused.size() == 1);
+    CHECK(second.checked == std::vector<Step>{1, 2, 3});
+  }
+  objects.erase(third);
+  OfShard second{objects, 0, 6};
+  CHECK(second.open().cuts.size() == 2);
+  REQUIRE(second.done->refused.size() == 1);  // the newest cut: that is damage
+  CHECK(second.done->refused.front().code == checkpoint_errc::missing_data_file);
+}
+
+TEST_CASE("A start with nothing but links does not begin anew") {
+  StoredObjects objects;
+  OfShard first{objects, 0, 5}, second{objects, 0, 6};
+  first.open();
+  first.save(1);
+  first.link(2, 1);
+  objects.erase(first.name(1));
+  CHECK(second.open().cuts.empty());
+  CHECK(second.done->refused.size() == 1);
+}
+
+TEST_CASE("No process removes a cut on which a link stands that stays") {
+  StoredObjects objects;
+  OfShard first{objects, 0, 5}, second{objects, 0, 6};
+  first.open();
+  first.save(1);
+  first.link(2, 1);
+  first.link(3, 2);
+  first.drop(1);
+  CHECK(first.requests.empty());
+  first.link(4, 3);
+  CHECK(count_of(objects, object_names.cuts_of(1)) == 1);
+  second.open();
+  second.save(5);
+  second.drop(1);
+  second.drop(2);
+  second.drop(3);
+  second.save(6);
+  CHECK(count_of(objects, object_names.cuts()) == 6);  // 4 stands on 1, 2 and 3
+  second.drop(4);
+  second.save(7);
+  CHECK(count_of(objects, object_names.cuts()) == 3);
+}
+
+TEST_CASE("A checkpoint names no link, also if the user wants other steps than before") {
+  StoredObjects objects;
+  auto options = options_of(0, 5);
+  options.settings.keep_every = 0;
+  Talk before{objects, options};
+  before.open();
+  before.save(9);
+  before.link(10, 9);
+  OfShard first{objects, 0, 6}, second{objects, 1, 7};
+  first.open();
+  second.open();
+  second.save(10);
+  CHECK(count_of(objects, object_names.checkpoints()) == 0);
+  CHECK(count_of(objects, object_names.cuts_of(10)) == 2);
+  for (const Step step : std::vector<Step>{11, 12, 20}) first.save(step), second.save(step);
+  CHECK(count_of(objects, object_names.checkpoints()) == 1);
+  for (const Step step : std::vector<Step>{9, 10, 11}) first.drop(step);
+  first.save(21);
+  CHECK(count_of(objects, object_names.cuts_of(9)) == 0);
 }

@@ -9,11 +9,16 @@
 #include <distrib/ps/job/error.hpp>
 #include <distrib/record/error.hpp>
 
+#include "ps/cuts.hpp"
+#include "ps/exported_store.hpp"
+#include "ps/linked_cuts.hpp"
 #include "ps/story.hpp"
 #include "support/catch.hpp"
 #include "support/map_objects.hpp"
 
 #include <chrono>
+#include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -119,6 +124,25 @@ TEST_CASE("ObjectCuts: cuts are saved, found, read, dropped, and removed at the 
   CHECK_FALSE(second.done({.kind = ObjectKinds::finish}).failure);
   CHECK(finished_checkpoint("map://bucket/run", support::map_stores(bucket)) == "map://bucket/run/model.ckpt-60");
   CHECK(bucket->count("run/cuts/") == 2);  // of the two checkpoints that stay
+}
+
+TEST_CASE("ObjectCuts: all cuts but the newest are dropped, in one process with all shards", "[ps]") {
+  ObjectAccess access;
+  access.open = support::map_stores(new_bucket());
+  access.nonce = 1;
+  const CutOwner owner{quarters(2), 0, {"map://bucket/run", 1, {.max_to_keep = 2}}, {AnyUpdater{Sgd{}}}};
+  ObjectCuts cuts{owner, access, CutShards::all};
+  CutWork found;
+  cuts.open(found);
+  cuts.drop_older();  // there is none
+  for (const Step step : {3U, 6U}) {
+    const auto block = std::make_shared<AlignedBuffer>(32 * sizeof(float));
+    const Cut both[] = {{step, block, {}, {}}, {step, block, {}, {}}};
+    cuts.save(both);
+  }
+  cuts.drop_older();
+  CHECK(cuts.read(6).size() == 2);
+  CHECK_THROWS_AS(cuts.read(3), std::system_error);
 }
 
 TEST_CASE("ObjectCuts: a process that is followed tells nothing more", "[ps]") {
@@ -479,4 +503,140 @@ TEST_CASE("ObjectCuts: without something that opens URLs a URL is refused by a s
   CHECK(work.failure.code == distrib::record_errc::no_object_store);
   CHECK(work.failure.where == "s3://bucket/run");
   CHECK(work.failure.code.message().find("distrib::http") != std::string::npos);
+}
+
+namespace {
+
+using ObjectSteps = std::vector<Step>;
+
+/// A process of a shard whose cuts may be links, and the shard: it goes on from its newest cut. Checkpoints are the
+/// multiples of 20, cuts those of 5.
+struct LinkingProcess {
+  LinkingProcess(std::shared_ptr<support::MapObjects> in, std::uint64_t nonce, bool incremental = true)
+      : bucket{std::move(in)}, job{linked_cuts::job(1)}, cuts{owner(), access(nonce)}, shard{job, 0} {
+    CutWork work{.kind = ObjectKinds::open};
+    cuts.open(work);
+    refused = std::move(work.refused);
+    steps = story::steps_of(work.cuts);
+    if (!steps.empty()) shard.load(cuts.read(steps.back()).front());
+    if (incremental)
+      shard.make_links([kept = owner().settings](Step step) { return kept.is_users(step, 100'000); }, shard.step());
+  }
+  auto owner() const -> CutOwner {
+    return {job, 0, {"map://bucket/run", 20, {.max_to_keep = 2}}, exported_store::updaters()};
+  }
+  auto access(std::uint64_t nonce) const -> ObjectAccess {
+    ObjectAccess made;
+    made.open = support::map_stores(bucket);
+    made.nonce = nonce;
+    return made;
+  }
+  void save(const Cut& cut) { cuts.save({&cut, 1}); }
+  void run(Step until) {
+    while (shard.step() < until) {
+      shard.train(shard.step() + 5);
+      const Cut cut = shard.cut();
+      if (cut.base) ++links;
+      save(cut);
+      shard.store().cut_is_durable(cut.step);
+    }
+  }
+  // Checks what can be read: it is that of a process without links.
+  void check_all() {
+    LinkingProcess plain{std::make_shared<support::MapObjects>(), 1, false};
+    for (const Step step : steps) {
+      plain.run(step);
+      CHECK(cuts::same(cuts.read(step).front(), plain.cuts.read(step).front()));
+    }
+  }
+
+  std::shared_ptr<support::MapObjects> bucket;
+  Job job;
+  ObjectCuts cuts;
+  linked_cuts::Shard shard;
+  std::vector<Error> refused;
+  ObjectSteps steps;  // what it found
+  std::size_t links = 0;
+};
+
+/// The names of the links that are there.
+auto link_names(support::MapObjects& bucket) -> std::vector<std::string> {
+  std::vector<std::string> names;
+  for (const auto& [key, bytes] : bucket.objects)
+    if (const auto cut = CutObjectNames{"run"}.cut_of(key); cut && !cut->is_whole()) names.push_back(key);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("ObjectCuts: links are small, and give back the whole cut, also in a new process", "[ps]") {
+  const auto bucket = new_bucket();
+  {
+    LinkingProcess first{bucket, 1};
+    first.run(35);
+    CHECK(first.links >= 4);
+    CHECK(link_names(*bucket).size() == first.links);
+    first.steps = {5, 10, 15, 20, 25, 30, 35};
+    first.check_all();
+  }
+  const auto bytes = [&](const std::string& key) { return bucket->objects.at(key).size(); };
+  std::size_t whole = 0;
+  for (const auto& [key, object] : bucket->objects)
+    if (const auto cut = CutObjectNames{"run"}.cut_of(key); cut && cut->is_whole()) whole = object.size();
+  for (const std::string& link : link_names(*bucket)) CHECK(bytes(link) < whole / 2);
+
+  LinkingProcess second{bucket, 2};
+  CHECK(second.steps == ObjectSteps{5, 10, 15, 20, 25, 30, 35});
+  CHECK(second.refused.empty());
+  second.run(40);
+  CHECK(second.links == 0);  // the first cut of a process, and one that the user wants
+  second.run(60);
+  for (const Step step : {5U, 10U, 15U, 20U, 25U, 30U, 35U, 40U, 45U}) second.cuts.drop(step, false);
+  second.run(65);
+  second.steps = {50, 55, 60, 65};
+  second.check_all();
+  CHECK(link_names(*bucket).size() == second.links);
+}
+
+TEST_CASE("ObjectCuts: a link after a cut that was given up is saved whole", "[ps]") {
+  const auto bucket = new_bucket();
+  LinkingProcess first{bucket, 1};
+  first.run(10);
+  first.shard.train(15);
+  bucket->fail = [](const std::string& request) {
+    return request.starts_with("put ") ? support::MapObjects::away() : std::error_code{};
+  };
+  CHECK_THROWS(first.save(first.shard.cut()));
+  bucket->fail = nullptr;
+  first.shard.train(25);
+  const Cut cut = first.shard.cut();
+  REQUIRE(cut.base == Step{10});
+  first.save(cut);
+  first.shard.store().cut_is_durable(25);
+  first.run(30);
+  CHECK(link_names(*bucket).size() == 2);  // 10 and 30
+  LinkingProcess second{bucket, 2};
+  CHECK(second.steps == ObjectSteps{5, 10, 25, 30});
+  CHECK(second.refused.empty());
+  LinkingProcess plain{new_bucket(), 1, false};
+  plain.run(30);
+  CHECK(cuts::same(second.cuts.read(30).front(), plain.cuts.read(30).front()));
+}
+
+TEST_CASE("ObjectCuts: a link that stands on a cut of another history is passed over", "[ps]") {
+  const auto bucket = new_bucket();
+  LinkingProcess first{bucket, 1};
+  first.run(10);
+  first.shard.train(15);
+  Cut cut = first.shard.cut();
+  REQUIRE(cut.base);
+  Job before = first.job;
+  before.data = "other files";
+  cut.lineage = story::only_lineage(before).continued(7, settings_hash(to_text(first.job))).until(15);
+  first.save(cut);
+  LinkingProcess second{bucket, 2};
+  CHECK(second.steps == ObjectSteps{5, 10});
+  REQUIRE(second.refused.size() == 1);
+  CHECK(second.refused.front().code == failure::corrupt);
+  second.check_all();
 }

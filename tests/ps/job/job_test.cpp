@@ -184,6 +184,9 @@ TEST_CASE("Job: a setting that is not the default is a line of its own", "[ps]")
   CHECK(changed([](Job& job) {
           job.wire_format = distrib::FloatFormat::float16;
         }).find("use_nesterov=false\nwire_format float16\nconsistency bulk") != std::string::npos);
+  CHECK(changed([](Job& job) {
+          job.wire_format = distrib::Int8Gradients{};
+        }).find("use_nesterov=false\nwire_format int8 gradients\nconsistency bulk") != std::string::npos);
   CHECK(changed([](Job& job) { job.replayable = false; }).find("4 files\nreplayable false\nranks") !=
         std::string::npos);
 }

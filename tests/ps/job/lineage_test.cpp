@@ -80,6 +80,7 @@ TEST_CASE("Lineage: the settings of a job are all lines that may change a value"
   for (const auto change :
        {+[](Job& other) { other.updater = "sgd learning_rate=0.25"; }, +[](Job& other) { other.data = "other files"; },
         +[](Job& other) { ++other.ranks; }, +[](Job& other) { other.wire_format = distrib::FloatFormat::bfloat16; },
+        +[](Job& other) { other.wire_format = distrib::Int8Gradients{}; },
         +[](Job& other) { other.check_numerics = true; }}) {
     Job other = job;
     change(other);

@@ -136,7 +136,9 @@ TEST_CASE("parse_job: is the opposite of to_text", "[ps]") {
   CHECK(equal(parse_job(to_text(job)), job));
   job.gradient_clipping = distrib::ClipByValue{0.5F};
   CHECK(equal(parse_job(to_text(job)), job));
-  for (const auto format : {distrib::FloatFormat::bfloat16, distrib::FloatFormat::float16}) {
+  for (const distrib::WireFormat format :
+       {distrib::WireFormat{distrib::FloatFormat::bfloat16}, distrib::WireFormat{distrib::FloatFormat::float16},
+        distrib::WireFormat{distrib::Int8Gradients{}}}) {
     job.wire_format = format;
     CHECK(equal(parse_job(to_text(job)), job));
   }
@@ -272,6 +274,8 @@ TEST_CASE("parse_job: names the first line that is not understood", "[ps]") {
       {"consistency", "wire_format float32\nconsistency", "line 19, 'wire_format float32'"},
       {"consistency", "wire_format half\nconsistency", "line 19, 'wire_format half'"},
       {"consistency", "wire_format \nconsistency", "line 19, 'wire_format '"},
+      {"consistency", "wire_format int8\nconsistency", "line 19, 'wire_format int8'"},
+      {"consistency", "wire_format int8  gradients\nconsistency", "line 19, 'wire_format int8  gradients'"},
       {"consistency", "wire_format float16\nwire_format float16\nconsistency", "line 20, 'wire_format float16'"},
       {"consistency", "wire_format float16\ncheck_numerics true\nconsistency", "line 20, 'check_numerics true'"},
       {"updater momentum", "replicas 1\nupdater momentum", "line 18, 'replicas 1'"},

@@ -2,6 +2,7 @@
 #include <distrib/ps/protocol/batch_keys.hpp>
 
 #include <distrib/core/float_codec.hpp>
+#include <distrib/core/int8_blocks.hpp>
 
 #include "support/catch.hpp"
 
@@ -151,9 +152,61 @@ TEST_CASE("BatchKeys: gradients are sent to the shard of their key; keys without
   }
 }
 
+TEST_CASE("BatchKeys: int8 gradients of a row have the same bytes on any shard", "[ps]") {
+  std::mt19937_64 random{3};
+  const auto lookups = random_lookups(random, 60);
+  const GradientRounding rounding{5, 2, 1};
+  for (const std::uint32_t shards : {1U, 3U}) {
+    Job job = make_job(shards);
+    job.wire_format = Int8Gradients{};
+    const std::vector<ShardLayout> layouts = shard_layouts(job);
+    BatchKeys batch{job, layouts};
+    batch.find(lookups, {});
+    std::vector<std::shared_ptr<AlignedBuffer>> contributions;
+    for (std::size_t shard = 0; shard < shards; ++shard)
+      batch.begin(shard, *contributions.emplace_back(std::make_shared<AlignedBuffer>(0)));
+    std::vector<std::vector<std::uint64_t>> keys;
+    for (std::size_t table = 0; table < 2; ++table) {
+      const std::size_t dim = job.tables[table].dim;
+      keys.push_back(unique_keys(lookups[table]).keys);
+      std::vector<float> gradients;
+      for (const std::uint64_t key : keys[table])
+        for (std::size_t i = 0; i < dim; ++i) gradients.push_back(element(table, key, i));
+      REQUIRE(batch.rows(table) == keys[table].size());
+      batch.deal_gradients(contributions, table, gradients.data(), rounding);
+    }
+    std::size_t rows = 0;
+    for (std::size_t shard = 0; shard < shards; ++shard) {
+      TableGradients read;
+      REQUIRE_FALSE(read.read(layouts[shard], contributions[shard]->bytes()));
+      std::vector<float> floats(read.floats(layouts[shard]));
+      read.decode(layouts[shard], floats);
+      for (std::size_t table = 0; table < 2; ++table)
+        for (std::size_t row = 0; row < read.keys(table).size(); ++row, ++rows) {
+          const std::uint64_t key = read.keys(table)[row];
+          const std::size_t dim = job.tables[table].dim;
+          std::vector<float> gradient;
+          for (std::size_t i = 0; i < dim; ++i) gradient.push_back(element(table, key, i));
+          std::vector<std::byte> bytes(int8_row_bytes(dim));
+          std::vector<float> decoded(dim);
+          encode_int8_row(gradient, GradientRounding::of_row(rounding.of_variable(job.tables[table].name), key),
+                          bytes.data());
+          decode_int8_row(bytes.data(), decoded);
+          CHECK(std::ranges::equal(read.rows(table).subspan(row * dim, dim), decoded));
+        }
+      const AlignedBuffer& whole = *contributions[shard];
+      for (std::size_t size = 0; size < whole.size(); size += 7)
+        CHECK(TableGradients{}.read(layouts[shard], whole.bytes().first(size)));
+    }
+    CHECK(rows == keys[0].size() + keys[1].size());
+  }
+}
+
 TEST_CASE("BatchKeys: equal batches make equal bytes, whatever the memory held before", "[ps]") {
   std::mt19937_64 random{3};
-  const Job job = make_job(2, GENERATE(FloatFormat::float32, FloatFormat::bfloat16));
+  const WireFormat formats[] = {FloatFormat::float32, FloatFormat::bfloat16, Int8Gradients{}};
+  Job job = make_job(2);
+  job.wire_format = formats[GENERATE(0, 1, 2)];
   const std::vector<ShardLayout> layouts = shard_layouts(job);
   const auto lookups = random_lookups(random, 60);
   std::vector<std::vector<std::byte>> first;
@@ -163,7 +216,7 @@ TEST_CASE("BatchKeys: equal batches make equal bytes, whatever the memory held b
     std::vector<std::shared_ptr<AlignedBuffer>> contributions;
     for (std::size_t shard = 0; shard < 2; ++shard) {
       auto block = std::make_shared<AlignedBuffer>(std::size_t{1} << 16);
-      std::ranges::fill(block->bytes().subspan(layouts[shard].block_bytes()), garbage);
+      std::ranges::fill(block->bytes().subspan(layouts[shard].gradient_block_bytes()), garbage);
       batch.begin(shard, *block);
       contributions.push_back(std::move(block));
     }

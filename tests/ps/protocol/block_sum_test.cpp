@@ -3,6 +3,8 @@
 
 #include <distrib/core/float_codec.hpp>
 #include <distrib/core/float_format.hpp>
+#include <distrib/core/int8_blocks.hpp>
+#include <distrib/ps/store/gradient_block.hpp>
 
 #include "support/catch.hpp"
 
@@ -49,7 +51,7 @@ auto sum_of(const distrib::Job& of, RankBlock ranks, const std::array<float, N>&
     for (std::size_t shard = 0; shard < 2; ++shard) {
       const float number = numbers[rank] * static_cast<float>(shard + 1);
       const std::array<float, 2> both{number, number};
-      distrib::encode_elements(of.wire_format, both, blocks[shard]->data());
+      distrib::encode_elements(of.wire_format.values(), both, blocks[shard]->data());
     }
   };
   sum(ranks, make, to);
@@ -66,6 +68,37 @@ TEST_CASE("BlockSum: adds in the tree over the ranks of the job", "[ps]") {
   CHECK(sum_of(job(16), {4, 2}, std::array{0.F, 0.F, 0.F, 0.F, 1.F, 16777216.F, 1.F, 1.F})[0] == 16777218.0F);
   // ranks 4, 5 and 6 of 7: nothing is added for rank 7
   CHECK(sum_of(job(7), {4, 2}, std::array{0.F, 0.F, 0.F, 0.F, 1.F, 2.F, 4.F})[0] == 7.0F);
+}
+
+TEST_CASE("BlockSum: int8 numbers are decoded before they are added, and the sum is float32", "[ps]") {
+  distrib::Job int8 = job(2);
+  int8.wire_format = distrib::Int8Gradients{};
+  BlockSum sum{int8};
+  std::vector<std::shared_ptr<AlignedBuffer>> to;
+  for (std::size_t shard = 0; shard < 2; ++shard) to.push_back(std::make_shared<AlignedBuffer>(sum.size_bytes(shard)));
+  const auto layouts = shard_layouts(int8);
+  const std::array<float, 2> gradient{127.0F, -0.3F};
+  const auto make = [&](Rank rank, Blocks blocks) {
+    for (const auto& layout : layouts) {
+      REQUIRE(blocks[layout.shard()]->size() == layout.gradient_block_bytes());
+      gather_gradient(layout, layout.entries()[0], {5, 1, rank}, reinterpret_cast<const std::byte*>(gradient.data()),
+                      blocks[layout.shard()]->data());
+    }
+  };
+  sum({0, 1}, make, to);
+  for (std::size_t shard = 0; shard < 2; ++shard) {
+    float second = 0;
+    for (Rank rank = 0; rank < 2; ++rank) {
+      const auto random = distrib::GradientRounding{5, 1, rank}.of_variable(shard == 0 ? "a" : "b");
+      std::array<std::byte, 6> row{};
+      std::array<float, 2> decoded{};
+      distrib::encode_int8_row(gradient, random, row.data());
+      distrib::decode_int8_row(row.data(), decoded);
+      second += decoded[1];
+    }
+    CHECK(to[shard]->as<float>()[0] == 254.0F);
+    CHECK(to[shard]->as<float>()[1] == second);
+  }
 }
 
 TEST_CASE("BlockSum: each contribution is rounded as it would travel, the sum is not", "[ps]") {

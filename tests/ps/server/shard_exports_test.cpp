@@ -2,6 +2,7 @@
 #include <distrib/ps/server/shard_exports.hpp>
 
 #include <distrib/export_log/directory_log.hpp>
+#include <distrib/export_log/log_part.hpp>
 #include <distrib/export_log/retire_log.hpp>
 #include <distrib/ps/server/perform_export.hpp>
 #include <distrib/serve/model_replica.hpp>
@@ -124,6 +125,27 @@ class StepOracle {
   std::uint64_t step_ = 0;
 };
 
+// Checks that the parts of a position have no more bytes than what they must have, and 4 KiB. Returns their bytes.
+auto check_size(const std::string& directory, const distrib::LogManifest& manifest) -> std::size_t {
+  std::size_t all = 0;
+  for (const distrib::LogPart& part : manifest.parts) {
+    DirectoryLog log{directory};
+    distrib::Error error;
+    const std::vector<std::byte> bytes = log.get(part.name, part.bytes, error);
+    const auto contents = distrib::parse_log_part(bytes, error);
+    REQUIRE(contents);
+    std::size_t most = 4096;
+    for (const distrib::PartTable& table : contents->tables) {
+      const std::size_t element = table.format == distrib::FloatFormat::float32 ? 4 : 2;
+      most += table.rows() * (8 + element * table.dim) + 8 * table.gone_keys();
+    }
+    for (const distrib::PartSlice& slice : contents->slices) most += slice.bytes.size();
+    CHECK(bytes.size() <= most);
+    all += bytes.size();
+  }
+  return all;
+}
+
 }  // namespace
 
 TEST_CASE("shards that export: a replica has what a pull of that step gives, also when shards are killed and go back",
@@ -156,6 +178,7 @@ TEST_CASE("shards that export: a replica has what a pull of that step gives, als
     CHECK(view.position() > served);
     served = view.position();
     if (!view.manifest().is_base()) ++deltas;
+    CHECK(check_size(settings.directory, view.manifest()) > 0);
     distrib::RowDigest sum;
     for (const distrib::LogTable& table : view.manifest().tables) sum += table.digest;
     const auto [at, is_new] = digests.emplace(view.step(), sum);

@@ -8,6 +8,8 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/run_on.hpp>
 #include <distrib/ps/job/exit_code.hpp>
+#include <distrib/ps/job/gradient_rounding.hpp>
+#include <distrib/ps/store/gradient_block.hpp>
 #include <distrib/ps/store/wire_block.hpp>
 
 #include <string>
@@ -17,10 +19,10 @@ namespace distrib {
 inline namespace v0 {
 
 DISTRIB_DECL ParameterClient::ParameterClient(IoPool& io, ParameterJob job, Rank rank, WorkerClientOptions options)
-    : io_{io}, variables_{job.job.variables}, layouts_{shard_layouts(job.job)} {
+    : io_{io}, seed_{job.job.seed}, rank_{rank}, variables_{job.job.variables}, layouts_{shard_layouts(job.job)} {
   std::vector<Address> servers;
   for (const std::string& host : job.ps_hosts) servers.push_back(Address::parse(host));
-  for (const ShardLayout& layout : layouts_) blocks_.emplace_back(layout.wire_block_bytes());
+  for (const ShardLayout& layout : layouts_) blocks_.emplace_back(layout.gradient_block_bytes());
   options.worker.on_demand = true;
   options.worker.replay_budget_bytes = job.replay_budget_bytes;
   WorkerOwner& owner = *this;
@@ -113,9 +115,10 @@ DISTRIB_DECL auto ParameterClient::push(const RuntimeGradients& from, Instant by
     if (failed.error) return failed;
     work = take_work();
   }
+  const GradientRounding rounding{seed_, work->compute.step, rank_};
   for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
     for (const auto& entry : layouts_[shard].entries())
-      gather_to_send(layouts_[shard], entry, from.data(entry.variable), work->gradients[shard]->data());
+      gather_gradient(layouts_[shard], entry, rounding, from.data(entry.variable), work->gradients[shard]->data());
   pushed_ = work->compute.step;
   on_io([work = std::move(*work)](ParameterClient& self) mutable {
     std::vector<SharedBuffer> blocks{work.gradients.begin(), work.gradients.end()};

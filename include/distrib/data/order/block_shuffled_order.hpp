@@ -47,7 +47,7 @@ template <Order Below> class BlockShuffledOrder : public detail::StepsBelow<Belo
   }
   [[nodiscard]] auto size() const noexcept -> std::uint64_t { return below_.size(); }
   [[nodiscard]] auto at(std::uint64_t epoch, std::uint64_t position) -> std::uint64_t {
-    const std::uint64_t group = std::min(position / (by_.at_once * by_.records), groups_ - 1);
+    const std::uint64_t group = group_of(position);
     const bool other = epoch != epoch_;
     if (other) blocks_ = Permutation{whole_, seed_, epoch_ = epoch};
     if (other || group != group_) take_group(group);
@@ -56,12 +56,20 @@ template <Order Below> class BlockShuffledOrder : public detail::StepsBelow<Belo
     const std::uint64_t stored = block < whole_ ? blocks_(block) : block;  // what is behind the last whole block stays
     return below_.at(epoch, stored * by_.records + element % by_.records);
   }
+  [[nodiscard]] auto mixed_until(std::uint64_t position) const noexcept -> std::uint64_t {
+    const std::uint64_t group = group_of(position);
+    return group + 1 == groups_ ? size() : (group + 1) * by_.at_once * by_.records;
+  }
   [[nodiscard]] auto plain() const { return below_.plain(); }
   [[nodiscard]] auto describe() const -> std::string { return below_.describe() + " shuffle=" + text(); }
 
  private:
   auto text() const -> std::string {
     return std::to_string(seed_) + " blocks=" + std::to_string(told_.records) + 'x' + std::to_string(told_.at_once);
+  }
+
+  auto group_of(std::uint64_t position) const noexcept -> std::uint64_t {
+    return std::min(position / (by_.at_once * by_.records), groups_ - 1);
   }
 
   void take_group(std::uint64_t group) {

@@ -26,6 +26,8 @@ inline constexpr std::uint64_t endless = std::numeric_limits<std::uint64_t>::max
 /// - `order.plain()`: returns the same order without its shuffles and repetitions.
 /// - `order.describe()`: returns " name=value" for each step. Equal orders return equal texts; an order without steps
 ///   returns an empty text.
+/// - `order.mixed_until(position)`, if the order has it: returns the first position behind the elements that are mixed
+///   with the one at `position`, and lie together; `endless`: no such group is known. Who reads ahead reads whole groups.
 template <class O>
 concept Order = std::copyable<O> && requires(O& order, const O& fixed, std::uint64_t n) {
   { order.at(n, n) } -> std::same_as<std::uint64_t>;
@@ -45,6 +47,12 @@ template <class... Below> struct StepsBelow {
 };
 
 }  // namespace detail
+
+/// Returns `order.mixed_until(position)`; `endless` if the order has no such function.
+template <Order O> [[nodiscard]] auto mixed_until(const O& order, std::uint64_t position) -> std::uint64_t {
+  if constexpr (requires { order.mixed_until(position); }) return order.mixed_until(position);
+  else return endless;
+}
 
 /// All elements in the order they are stored, file after file.
 class WholeOrder : public detail::StepsBelow<> {

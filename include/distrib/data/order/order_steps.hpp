@@ -124,6 +124,11 @@ template <Order Below> class RepeatedOrder : public detail::StepsBelow<Below> {
     const std::uint64_t once = below_.size();
     return below_.at(epoch * count_ + position / once, position % once);
   }
+  [[nodiscard]] auto mixed_until(std::uint64_t position) const -> std::uint64_t {
+    const std::uint64_t once = below_.size();
+    const std::uint64_t end = distrib::mixed_until(below_, position % once);
+    return end == endless ? endless : position / once * once + end;
+  }
   [[nodiscard]] auto plain() const { return below_.plain(); }
   [[nodiscard]] auto describe() const -> std::string {
     return below_.describe() + " repeat=" + (count_ == endless ? "forever" : std::to_string(count_));

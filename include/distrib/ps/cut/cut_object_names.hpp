@@ -26,6 +26,9 @@ struct ObjectClaim {
 
 /// The name of a cut: "cuts/STEP/SHARD-of-SHARDS.EPOCH-NONCE.N", where SHARD is "00003", or "00003-r1" if the second
 /// replica of the shard has saved it. Ordered by step, shard, claim, number and replica. A value.
+///
+/// A cut that has only what has changed since cut N - 1 of its process is a link, "cuts/STEP/....N-ROOT": the cuts ROOT
+/// to N of this process are its chain, and ROOT is whole. So names alone say which cuts stand on which.
 struct CutKey {
   Step step = 0;
   std::uint32_t shard = 0;
@@ -33,7 +36,11 @@ struct CutKey {
   ObjectClaim claim;
   std::uint32_t number = 0;  ///< Counts the cuts of one process, so that it uses no name twice.
   std::uint32_t replica = 0;  ///< Of the shard. Each replica has claims and cuts of its own.
+  std::uint32_t links = 0;  ///< In its chain, with itself; 0: it is whole.
 
+  [[nodiscard]] auto is_whole() const noexcept -> bool { return links == 0; }
+  /// The number of the whole cut under it.
+  [[nodiscard]] auto root() const noexcept -> std::uint32_t { return number - links; }
   [[nodiscard]] auto operator<=>(const CutKey&) const = default;
 };
 

@@ -61,6 +61,9 @@ class ObjectCuts {
   [[nodiscard]] DISTRIB_DECL auto read(Step step) -> std::vector<Cut>;
   /// Makes cuts of one step durable: of the shard, or of all shards in their order. What fails after that (a checkpoint,
   /// the removal of older cuts) is told to the observer only, except for the last step.
+  ///
+  /// A link (`Cut::base`) must stand on a cut of the list, or that was saved since. It is saved whole unless
+  /// `ObjectCutsCore::may_link`. Only with `CutShards::own`.
   DISTRIB_DECL void save(std::span<const Cut> cuts);
   /// The protocol needs neither this cut nor any older one: see `ObjectCutsCore::drop`.
   DISTRIB_DECL void drop(Step step, bool unneeded);
@@ -85,7 +88,14 @@ class ObjectCuts {
   DISTRIB_DECL auto ask(const ObjectAction& action) -> ObjectAnswer;
   DISTRIB_DECL void make_sure(const ObjectAction& action, ObjectAnswer& answer);
   DISTRIB_DECL auto answers(const ObjectAction& action) const -> bool;
-  DISTRIB_DECL auto check(Step step, ByteView object, Error& error) -> std::optional<Lineage>;
+  DISTRIB_DECL auto check(const CutKey& key, ByteView object, Error& error) -> std::optional<Lineage>;
+  DISTRIB_DECL auto check_link(const CutKey& key, const BundleReader& reader, Error& error) -> std::optional<Lineage>;
+  /// Returns the cut of a link, from the objects of its chain, or says why they are none.
+  DISTRIB_DECL auto read_chain(const ObjectCutsDone& done, Error& error) const -> std::vector<Cut>;
+  /// True if a link may stand on a cut of this step and lineage.
+  static auto stands_on(const Cut& link, Step step, const Lineage& lineage) -> bool {
+    return link.base == step && lineage == link.lineage.until(step);
+  }
   DISTRIB_DECL auto reader_of(ByteView object, Error& error) const -> std::optional<BundleReader>;
   DISTRIB_DECL auto options_of(const CutOwner& owner) const -> ObjectCutsOptions;
   DISTRIB_DECL auto patiently(const std::function<void(Error&)>& work) -> Error;
@@ -105,6 +115,9 @@ class ObjectCuts {
   ObjectCheckpoints checkpoints_;
   std::map<Step, BundleReader> of_others_;  // checkpoints that other shards have saved
   std::vector<Cut> newest_;  // read by `open`, until they are asked for
+  std::vector<Cut> links_;  // read by `open`: those on `newest_`
+  Step checked_ = 0;  // the cut that was checked last, on which the next one may stand,
+  Lineage checked_lineage_;  // and its lineage
   std::optional<ObjectAction> asked_;
   std::optional<ObjectCutsDone> done_;
   bool is_durable_ = false;

@@ -19,6 +19,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -56,9 +57,36 @@ struct ObjectCutsDone {
   /// else. It may be read, but may be gone: that replica goes on.
   std::optional<CheckpointKey> of_sibling = {};
   std::vector<std::byte> object = {};  ///< For read.
+  std::vector<std::vector<std::byte>> under =
+      {};  ///< For read of a link: the whole cut under it, then the links between.
 };
 
 namespace detail {
+
+/// The cuts that a store has, by shard, replica, process and number, so that what a link stands on is found.
+class CutChains {
+ public:
+  DISTRIB_DECL explicit CutChains(const std::vector<CutKey>& there);
+
+  /// Returns the chain of a cut: the whole cut, then the links, the cut itself last. Empty: not all of it is there.
+  [[nodiscard]] DISTRIB_DECL auto of(const CutKey& key) const -> std::vector<CutKey>;
+
+ private:
+  // A key without its step.
+  using Place = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, ObjectClaim, std::uint32_t>;
+  static auto place_of(const CutKey& key, std::uint32_t number) -> Place {
+    return {key.shard, key.shards, key.replica, key.claim, number};
+  }
+
+  std::map<Place, CutKey> there_;
+};
+
+/// What `ObjectCutsCore::Check` has said of a cut.
+struct CheckedCut {
+  enum class Kind : std::uint8_t { good, other_parts, unusable };
+  Kind kind = Kind::unusable;
+  Lineage lineage = {};
+};
 
 /// What the processes of a shard began with: a cut, or the initial values.
 using CutBases = std::map<ObjectClaim, std::optional<CutKey>>;
@@ -88,7 +116,7 @@ struct CheckpointsToGo {
 
 /// The newest cuts of one step, by shard and replica.
 using NewestCuts = std::map<std::uint32_t, std::map<std::uint32_t, CutKey>>;
-/// Returns of each replica of `shards` shards the cut of its largest claim. `there`: the cuts of one step.
+/// Returns of each replica of `shards` shards the whole cut of its largest claim. `there`: the cuts of one step.
 [[nodiscard]] DISTRIB_DECL auto newest_cuts(const std::vector<CutKey>& there, std::uint32_t shards) -> NewestCuts;
 /// Returns the choices of cuts, one of each shard, that may become the checkpoint of a step, the best first: those of
 /// first replicas as far as they are there; then, because some may have been saved before the settings of the job were
@@ -112,6 +140,8 @@ using NewestCuts = std::map<std::uint32_t, std::map<std::uint32_t, CutKey>>;
 /// - What is removed is justified by newer cuts that are durable.
 /// - Each replica of a shard has claims and cuts of its own, and all this holds for each by itself. A checkpoint may
 ///   consist of cuts of any replicas, because values of a step are always the same.
+/// - A link stands on the cut that the same process saved before it. No cut is removed while one that stays stands on
+///   it. A start counts a link only if its chain is there and good. Checkpoints consist of whole cuts.
 ///
 /// Its events are pieces of work, one at a time, and the answers of the store. Its actions are calls `out(action)`:
 /// `ObjectAction`, at most one at a time, whose answer the shell passes to `answered`;
@@ -128,8 +158,9 @@ using NewestCuts = std::map<std::uint32_t, std::map<std::uint32_t, CutKey>>;
 class ObjectCutsCore {
  public:
   /// Reads the object of a cut: returns its lineage; nothing without an error: it is of other parts of the variables.
-  /// `failure::corrupt` passes over the cut; another error ends `open`.
-  using Check = std::function<std::optional<Lineage>(Step step, ByteView object, Error& error)>;
+  /// `failure::corrupt` passes over the cut; another error ends `open`. A link is checked after the cut that it stands
+  /// on, without another cut between, if that is good.
+  using Check = std::function<std::optional<Lineage>(const CutKey& key, ByteView object, Error& error)>;
 
   ObjectCutsCore(ObjectCutsOptions options, Check check)
       : options_{std::move(options)}, check_{std::move(check)}, names_{options_.settings.directory} {}
@@ -143,7 +174,17 @@ class ObjectCutsCore {
   /// Reads the object of the cut of `step`, which is one that `open` or `save` told.
   void read(Step step, auto& out) { begin(read_steps(step), out); }
   /// Makes a cut durable. `object`: as `encode_cut_object` returns it.
-  void save(Step step, ObjectBytes object, auto& out) { begin(save_steps(step, std::move(object)), out); }
+  void save(Step step, ObjectBytes object, auto& out) { begin(save_steps(step, std::move(object), {}), out); }
+  /// Makes a link durable: `object` has only what has changed since the cut of step `base`. Fails with
+  /// `checkpoint_errc::not_found` unless `may_link`.
+  void save_link(Step step, Step base, ObjectBytes object, auto& out) {
+    begin(save_steps(step, std::move(object), base), out);
+  }
+  /// True if the cut of `step` may be a link on the cut of `base`: this process saved that last, and it is durable, and
+  /// the user does not want the cut of `step`.
+  [[nodiscard]] auto may_link(Step step, Step base) const -> bool {
+    return newest_ && newest_->step == base && !is_wanted(step);
+  }
   /// The protocol needs neither the cut of `step` nor any older one. `unneeded`: see `DropCut`; a job that is
   /// replayable keeps such a cut until newer ones justify its removal, because another process may have begun with it.
   void drop(Step step, bool unneeded, auto& out) { begin(drop_steps(step, unneeded), out); }
@@ -190,7 +231,7 @@ class ObjectCutsCore {
 
   DISTRIB_DECL auto open_steps() -> Steps<bool>;
   DISTRIB_DECL auto read_steps(Step step) -> Steps<bool>;
-  DISTRIB_DECL auto save_steps(Step step, ObjectBytes object) -> Steps<bool>;
+  DISTRIB_DECL auto save_steps(Step step, ObjectBytes object, std::optional<Step> base) -> Steps<bool>;
   DISTRIB_DECL auto drop_steps(Step step, bool unneeded) -> Steps<bool>;
   DISTRIB_DECL auto finish_steps() -> Steps<bool>;
   DISTRIB_DECL auto look_steps() -> Steps<bool>;
@@ -213,6 +254,9 @@ class ObjectCutsCore {
   DISTRIB_DECL auto read_bases() -> Steps<detail::CutBases>;
   /// Chooses and reads what the shard begins with. Returns false if there are only cuts that cannot be used.
   DISTRIB_DECL auto choose_start(std::vector<CutKey> all) -> Steps<bool>;
+  /// Reads those cuts of a chain that are not in `checked` yet, the whole one first, until one cannot be used.
+  DISTRIB_DECL auto check_chain(std::vector<CutKey> chain, std::map<CutKey, detail::CheckedCut>& checked)
+      -> Steps<bool>;
   /// Finds the checkpoints of steps that `cuts_` does not have. `others`: only those of another number of shards.
   DISTRIB_DECL auto find_checkpoints(std::vector<CutKey> all, bool others) -> Steps<bool>;
   /// Finds the newest checkpoint of this number of shards. Another replica of the shard has newer cuts.
@@ -265,6 +309,8 @@ class ObjectCutsCore {
   std::map<Step, CutKey> cuts_;
   std::map<Step, CutKey> behind_;  // behind which a Restore went back; still there
   Step dropped_ = 0;  // up to here the protocol needs no cut
+  std::optional<CutKey> newest_;  // what this process saved last, if that is durable: a link may stand on it
+  bool has_links_ = false;  // there may be own links
   std::map<ObjectClaim, CheckpointKey> checkpoint_bases_;  // of processes that began with a checkpoint of other shards
 
   std::map<CheckpointKey, Index> indexes_;  // as they were listed last; what one says never changes

@@ -21,7 +21,7 @@ struct CutSettings {
   Retention retention = {};  ///< Which checkpoints are kept when newer ones are made.
   ExportSettings exports = {};  ///< Where, and how often, the model is exported.
   /// Of the cuts that are no checkpoints, most have only what has changed: see `CutChain`. Used for tables of jobs with
-  /// repeatable steps (`has_repeatable_steps`) whose directory is a path; other cuts are whole.
+  /// repeatable steps (`has_repeatable_steps`); other cuts are whole.
   bool incremental = false;
 
   /// True if the cut of `step` is one of the user's checkpoints. `last_step`: the last step of the job.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <distrib/core/decl.hpp>
-#include <distrib/core/float_format.hpp>
 #include <distrib/core/sha256.hpp>
 #include <distrib/core/slice.hpp>
 #include <distrib/core/table_info.hpp>
@@ -12,6 +11,7 @@
 #include <distrib/ps/job/initial_name.hpp>
 #include <distrib/ps/job/reduction_order.hpp>
 #include <distrib/ps/job/row_mean.hpp>
+#include <distrib/ps/job/wire_format.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -80,7 +80,7 @@ struct Job {
   /// same other settings, stays in rank order.
   ReductionOrder reduction = ReductionOrder::rank_order;
   bool check_numerics = false;  ///< True: a contribution that is not finite is refused, and the job ends.
-  FloatFormat wire_format = FloatFormat::float32;  ///< Of values and gradients in messages; the sender rounds them.
+  WireFormat wire_format;  ///< Of values and gradients in messages; the sender rounds them.
   Consistency consistency;  ///< When contributions count.
   std::string data;  ///< Description of the input pipeline, one line.
   /// False: the batches come from the program's own loop, and a contribution that is lost cannot be made again. Then

@@ -22,10 +22,10 @@ namespace distrib {
 inline namespace v0 {
 
 /// How the parts of one shard lie in one block of memory, which may hold values, gradients or slots; and the shard's
-/// share of each table. Each part begins at a multiple of `tensor_alignment`; in values and gradients the gaps are zeros,
-/// in slots they have no meaning. Parts with the same updater lie together. The counters, which have no updater, come
-/// after all other parts, so that everything that is trained is a prefix of the block, made of floats. Computed from the
-/// job alone, so workers and shards agree. A value.
+/// share of each table. Each part begins at a multiple of `tensor_alignment`; in values and gradients the gaps are
+/// zeros, in slots they have no meaning. Parts with the same updater lie together. The counters, which have no updater,
+/// come after all other parts, so that everything that is trained is a prefix of the block, made of floats. Computed
+/// from the job alone, so workers and shards agree. A value.
 class ShardLayout {
  public:
   /// One part: its variable, the piece of the variable, and its position in the block.
@@ -39,6 +39,7 @@ class ShardLayout {
     std::size_t offset_bytes = 0;
     std::size_t size_bytes = 0;
     bool travels_whole = false;  ///< True if the variable is one part that travels exactly as it lies in memory.
+    std::size_t first_scale = 0;  ///< With `int8_gradients()`: number of its first scale among those of the shard.
   };
 
   /// All parts with one updater, one after another: a range of the block that is updated by one call. All are float32.
@@ -64,8 +65,10 @@ class ShardLayout {
   [[nodiscard]] auto block_bytes() const noexcept -> std::size_t { return block_bytes_; }
   /// Size of the trained part of the block, in bytes, from its beginning. Counters follow it.
   [[nodiscard]] auto float_bytes() const noexcept -> std::size_t { return float_bytes_; }
-  /// Format of trained elements in messages, see `ps/store/wire_block.hpp`.
+  /// Format of trained elements in messages, see `ps/store/wire_block.hpp`; of values only, if `int8_gradients()`.
   [[nodiscard]] auto wire_format() const noexcept -> FloatFormat { return wire_format_; }
+  /// True if gradients travel as int8 numbers, see `ps/store/gradient_block.hpp`.
+  [[nodiscard]] auto int8_gradients() const noexcept -> bool { return int8_gradients_; }
   /// Bytes of all trained elements in a message, rounded up to a multiple of `tensor_alignment`.
   [[nodiscard]] auto wire_float_bytes() const noexcept -> std::size_t {
     return detail::aligned_size(float_bytes_ / sizeof(float) * element_bytes(wire_format_));
@@ -74,17 +77,32 @@ class ShardLayout {
   [[nodiscard]] auto wire_block_bytes() const noexcept -> std::size_t {
     return wire_float_bytes() + (block_bytes_ - float_bytes_);
   }
+  /// Bytes of the scales of all trained parts in a contribution, rounded up to a multiple of `tensor_alignment`. 0
+  /// unless `int8_gradients()`.
+  [[nodiscard]] auto scale_bytes() const noexcept -> std::size_t {
+    return detail::aligned_size(num_scales_ * sizeof(float));
+  }
+  /// As `wire_float_bytes`, of the gradients in a contribution.
+  [[nodiscard]] auto gradient_float_bytes() const noexcept -> std::size_t {
+    return int8_gradients_ ? scale_bytes() + detail::aligned_size(float_bytes_ / sizeof(float)) : wire_float_bytes();
+  }
+  /// Bytes of the whole dense block in a contribution.
+  [[nodiscard]] auto gradient_block_bytes() const noexcept -> std::size_t {
+    return gradient_float_bytes() + (block_bytes_ - float_bytes_);
+  }
   /// The shard's share of each table, in the job's order.
   [[nodiscard]] auto tables() const noexcept -> std::span<const TableShare> { return {tables_.data(), tables_.size()}; }
 
  private:
   std::uint32_t shard_;
   FloatFormat wire_format_;
+  bool int8_gradients_;
   std::vector<Entry> entries_;
   std::vector<Group> groups_;
   std::size_t block_bytes_ = 0;
   std::size_t float_bytes_ = 0;
   std::size_t trained_ = 0;  // number of entries that are not counters
+  std::size_t num_scales_ = 0;
   std::vector<TableShare> tables_;
 };
 

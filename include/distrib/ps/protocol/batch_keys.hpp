@@ -4,11 +4,12 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
-#include <distrib/core/float_format.hpp>
 #include <distrib/ps/job/error.hpp>
+#include <distrib/ps/job/gradient_rounding.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/job/table_share.hpp>
+#include <distrib/ps/job/wire_format.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/rows/unique_keys.hpp>
 #include <distrib/ps/store/key_lists.hpp>
@@ -84,8 +85,9 @@ class BatchKeys {
 
   /// Writes the gradients of a table's rows into the contributions of all shards, for which `begin` was called.
   /// `gradients` has `rows(table)` rows, in the order of their numbers; rows that only `others` has are skipped.
+  /// `rounding`: of the contribution; not used unless gradients travel as int8 numbers.
   DISTRIB_DECL void deal_gradients(std::span<const std::shared_ptr<AlignedBuffer>> contributions, std::size_t table,
-                                   const float* gradients) const;
+                                   const float* gradients, const GradientRounding& rounding = {}) const;
 
  private:
   struct Table {
@@ -123,7 +125,7 @@ class BatchKeys {
   }
 
   std::vector<Table> tables_;
-  FloatFormat format_;
+  WireFormat format_;
   std::span<const ShardLayout> layouts_;
   std::vector<PullRows> of_shards_;  // for each shard
   std::vector<KeyLists> pushed_;  // for each shard: the keys that are in `lookups`

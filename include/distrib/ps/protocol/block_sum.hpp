@@ -9,7 +9,6 @@
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/protocol/detail/tree_sum.hpp>
 #include <distrib/ps/store/block_pool.hpp>
-#include <distrib/ps/store/wire_block.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,7 +20,7 @@ namespace distrib {
 inline namespace v0 {
 
 /// Makes the contribution of a worker that serves a block of ranks: the sum of theirs, with the bits that a shard makes of
-/// single ranks. Each contribution is first rounded to the job's `FloatFormat`, as if it travelled; the sum is float32.
+/// single ranks. Each contribution is first rounded to the job's `WireFormat`, as if it travelled; the sum is float32.
 ///
 /// Memory: a contribution, and at most one sum of each level. Threads: one at a time.
 class BlockSum {

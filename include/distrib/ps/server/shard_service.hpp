@@ -37,7 +37,6 @@
 #include <distrib/ps/store/shard_store.hpp>
 #include <distrib/ps/wire/messages.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
-#include <distrib/record/any_object_store.hpp>
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/router.hpp>
 
@@ -475,8 +474,7 @@ class ShardService final : private ShardSink {
 
   // From now on most cuts have only what has changed, if the job says so and its steps can be made again.
   void begin_links(const Cut* newest) {
-    const bool in_files = !detail::is_url(cut_settings_.directory);
-    if (!cut_settings_.incremental || !in_files || !has_repeatable_steps(*job_.get())) return;
+    if (!cut_settings_.incremental || !has_repeatable_steps(*job_.get())) return;
     core_->store().make_links(
         [cuts = cut_settings_, last = job_->total_steps](Step of) { return cuts.is_users(of, last); },
         newest != nullptr ? newest->step : 0);

@@ -13,6 +13,7 @@
 #include <distrib/ps/store/impl/check_numerics.ipp>
 #include <distrib/ps/store/impl/cut_chain.ipp>
 #include <distrib/ps/store/impl/dense_store.ipp>
+#include <distrib/ps/store/impl/gradient_block.ipp>
 #include <distrib/ps/store/impl/key_lists.ipp>
 #include <distrib/ps/store/impl/pull_rows.ipp>
 #include <distrib/ps/store/impl/row_quota.ipp>

@@ -5,6 +5,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/float_codec.hpp>
 #include <distrib/core/float_format.hpp>
+#include <distrib/core/int8_blocks.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/key_lists.hpp>
 
@@ -25,7 +26,8 @@ inline namespace v0 {
 //   `tensor_alignment`.
 //
 // In a job without tables it is the dense block alone. Values consist of the dense block and such rows, in the order of
-// the keys of the pull. Elements are in the job's `FloatFormat`.
+// the keys of the pull. Elements are in the job's `WireFormat`: rows of int8 gradients as `encode_int8_row` writes
+// them.
 
 /// Bytes of `rows` rows of a table in a message.
 [[nodiscard]] inline auto wire_row_bytes(const ShardLayout& layout, std::size_t table, std::size_t rows = 1)
@@ -33,11 +35,27 @@ inline namespace v0 {
   return rows * layout.tables()[table].info().dim * element_bytes(layout.wire_format());
 }
 
-/// Bytes in a message of all rows that `keys` name, each table's rows rounded up to a multiple of `tensor_alignment`.
+/// As `wire_row_bytes`, of rows of gradients in a contribution.
+[[nodiscard]] inline auto gradient_row_bytes(const ShardLayout& layout, std::size_t table, std::size_t rows = 1)
+    -> std::size_t {
+  return layout.int8_gradients() ? rows * int8_row_bytes(layout.tables()[table].info().dim)
+                                 : wire_row_bytes(layout, table, rows);
+}
+
+/// Bytes in a message of values of all rows that `keys` name, each table's rows rounded up to a multiple of
+/// `tensor_alignment`.
 [[nodiscard]] inline auto rows_bytes(const ShardLayout& layout, const KeyLists& keys) -> std::size_t {
   std::size_t bytes = 0;
   for (std::size_t table = 0; table < keys.size(); ++table)
     bytes += detail::aligned_size(wire_row_bytes(layout, table, keys[table].size()));
+  return bytes;
+}
+
+/// As `rows_bytes`, of rows of gradients in a contribution.
+[[nodiscard]] inline auto gradient_rows_bytes(const ShardLayout& layout, const KeyLists& keys) -> std::size_t {
+  std::size_t bytes = 0;
+  for (std::size_t table = 0; table < keys.size(); ++table)
+    bytes += detail::aligned_size(gradient_row_bytes(layout, table, keys[table].size()));
   return bytes;
 }
 

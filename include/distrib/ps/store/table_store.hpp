@@ -62,7 +62,7 @@ class TableStore {
         without_quota_{std::make_unique<MemoryBudget>(
             budget_bytes - std::min(budget_bytes, quotas_bytes(layout, updaters)), *budget_)},
         row_mean_{job.row_mean},
-        wire_format_{job.wire_format} {
+        wire_format_{job.wire_format.values()} {
     tables_.reserve(layout.tables().size());
     for (const TableShare& share : layout.tables())
       tables_.emplace_back(share, updaters[share.updater()], job.seed,

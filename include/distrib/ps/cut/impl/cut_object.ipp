@@ -176,7 +176,7 @@ DISTRIB_DECL auto parse_checkpoint_index(ByteView object, Error& error) -> std::
         if (fields.tag() == wire_tag(2, WireType::varint)) cut.bytes = fields.uint64();
         if (fields.tag() == wire_tag(3, WireType::fixed32)) cut.table_crc = fields.uint32();
       }
-      if (!fields.ok() || !key) return damaged("the name of a cut");
+      if (!fields.ok() || !key || !key->is_whole()) return damaged("the name of a cut");
       cut.key = *key;
       const bool fits =
           cut.key.shard == cuts.size() &&

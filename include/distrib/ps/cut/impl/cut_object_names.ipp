@@ -66,6 +66,15 @@ class NameReader {
     ok_ = ok_ && value != 0;  // the first one has no number
     return *this;
   }
+  // Reads what the name of a link has after its number.
+  auto root(std::uint32_t of_number, std::uint32_t& links) -> NameReader& {
+    if (!ok_ || rest_.empty()) return *this;
+    std::uint32_t first = 0;
+    text("-").number(first, count_digits);
+    ok_ = ok_ && first != 0 && first < of_number;
+    links = of_number - first;
+    return *this;
+  }
   [[nodiscard]] auto ended() const -> bool { return ok_ && rest_.empty(); }
 
  private:
@@ -100,7 +109,8 @@ DISTRIB_DECL auto CutObjectNames::base(std::uint32_t shard, const ObjectClaim& c
 DISTRIB_DECL auto CutObjectNames::cut(const CutKey& key) const -> std::string {
   return cuts_of(key.step) + detail::shard_text(key.shard, key.replica) + "-of-" +
          detail::fixed_number(key.shards, detail::shard_digits, 10) + '.' + detail::claim_text(key.claim) + '.' +
-         detail::fixed_number(key.number, detail::count_digits, 10);
+         detail::fixed_number(key.number, detail::count_digits, 10) +
+         (key.is_whole() ? "" : '-' + detail::fixed_number(key.root(), detail::count_digits, 10));
 }
 DISTRIB_DECL auto CutObjectNames::checkpoint(const CheckpointKey& key) const -> std::string {
   return checkpoints() + detail::fixed_number(key.step, detail::step_digits, 10) + '.' +
@@ -132,7 +142,8 @@ DISTRIB_DECL auto CutObjectNames::cut_of(std::string_view name) const -> std::op
       .text(".")
       .claim(key.claim)
       .text(".");
-  if (!reader.number(key.number, detail::count_digits).ended() || key.shard >= key.shards) return std::nullopt;
+  reader.number(key.number, detail::count_digits).root(key.number, key.links);
+  if (!reader.ended() || key.shard >= key.shards) return std::nullopt;
   return key;
 }
 DISTRIB_DECL auto CutObjectNames::checkpoint_of(std::string_view name) const -> std::optional<CheckpointKey> {

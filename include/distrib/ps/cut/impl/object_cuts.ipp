@@ -47,7 +47,8 @@ DISTRIB_DECL ObjectCuts::ObjectCuts(const CutOwner& owner, const ObjectAccess& a
       replica_{shards == CutShards::all ? 0 : owner.replica / owner.job.shards()},
       tensors_{detail::tensors_of_cuts(owner, shards)},
       names_{directory_.root},
-      core_{options_of(owner), [this](Step step, ByteView object, Error& error) { return check(step, object, error); }},
+      core_{options_of(owner),
+            [this](const CutKey& key, ByteView object, Error& error) { return check(key, object, error); }},
       checkpoints_{directory_} {}
 
 DISTRIB_DECL auto ObjectCuts::options_of(const CutOwner& owner) const -> ObjectCutsOptions {
@@ -71,8 +72,11 @@ DISTRIB_DECL auto ObjectCuts::options_of(const CutOwner& owner) const -> ObjectC
 DISTRIB_DECL void ObjectCuts::open(CutWork& work) {
   of_others_.clear();
   newest_.clear();
+  links_.clear();
   ObjectCutsDone done = run([this](Out& out) { core_.open(out); });
+  const std::vector<Cut> links = std::exchange(links_, {});
   throw_if(done.failure);
+  if (!links.empty()) newest_ = {tensors_.front().with_links(newest_.front(), links)};
   work.refused = std::move(done.refused);
   work.cuts = std::move(done.cuts);
   for (const CheckpointKey& key : done.checkpoints)
@@ -115,11 +119,34 @@ DISTRIB_DECL auto ObjectCuts::read(Step step) -> std::vector<Cut> {
   const ObjectCutsDone done = run([this, step](Out& out) { core_.read(step, out); });
   throw_if(done.failure);
   Error error;
+  if (!done.under.empty()) {
+    std::vector<Cut> cut = read_chain(done, error);
+    throw_if(error);
+    return cut;
+  }
   const std::optional<BundleReader> reader = reader_of(done.object, error);
   throw_if(error);
   std::vector<Cut> cuts = read_cuts(*reader, error);
   throw_if(error);
   return cuts;
+}
+
+DISTRIB_DECL auto ObjectCuts::read_chain(const ObjectCutsDone& done, Error& error) const -> std::vector<Cut> {
+  const CutTensors& tensors = tensors_.front();
+  auto reader = reader_of(done.under.front(), error);
+  if (error) return {};
+  const Cut whole = tensors.read(*reader, error);
+  std::vector<Cut> links;
+  for (std::size_t i = 1; i <= done.under.size() && !error; ++i) {
+    reader = reader_of(i < done.under.size() ? done.under[i] : done.object, error);
+    if (error) break;
+    links.push_back(tensors.read_link(*reader, error));
+    const Cut& under = i == 1 ? whole : links[i - 2];
+    if (!error && !stands_on(links.back(), under.step, under.lineage))
+      error = {checkpoint_errc::corrupt_data, "it stands on another cut than its name says"};
+  }
+  if (error) return {};
+  return {tensors.with_links(whole, links)};
 }
 
 DISTRIB_DECL auto ObjectCuts::read_cuts(const BundleReader& reader, Error& error) const -> std::vector<Cut> {
@@ -150,6 +177,12 @@ DISTRIB_DECL auto ObjectCuts::patiently(const std::function<void(Error&)>& work)
 DISTRIB_DECL void ObjectCuts::save(std::span<const Cut> cuts) {
   newest_.clear();
   const Step saved = cuts.front().step;
+  const std::optional<Step> base = cuts.front().base;
+  if (base && !core_.may_link(saved, *base)) {  // the cut before was given up
+    const Cut under = std::move(read(*base).front());
+    const Cut whole = tensors_.front().with_links(under, cuts);
+    return save({&whole, 1});
+  }
   ObjectBytes object;
   {
     std::vector<BundlePart> parts;
@@ -161,7 +194,10 @@ DISTRIB_DECL void ObjectCuts::save(std::span<const Cut> cuts) {
     throw_if(error);
     object = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   }
-  const ObjectCutsDone done = run([this, saved, &object](Out& out) { core_.save(saved, std::move(object), out); });
+  const ObjectCutsDone done = run([&, this](Out& out) {
+    if (base) core_.save_link(saved, *base, std::move(object), out);
+    else core_.save(saved, std::move(object), out);
+  });
   if (done.failure && (!is_durable_ || done.failure.code == ps_errc::shard_taken_over)) throw_if(done.failure);
   if (done.failure && access_.tell)
     access_.tell("the cut of step " + std::to_string(saved) + " is saved, but not all that follows is done: " +
@@ -289,19 +325,44 @@ DISTRIB_DECL auto ObjectCuts::reader_of(ByteView object, Error& error) const -> 
                                  all ? std::nullopt : std::optional<std::size_t>{shard_}, error);
 }
 
-DISTRIB_DECL auto ObjectCuts::check(Step step, ByteView object, Error& error) -> std::optional<Lineage> {
+DISTRIB_DECL auto ObjectCuts::check(const CutKey& key, ByteView object, Error& error) -> std::optional<Lineage> {
   const std::optional<BundleReader> reader = reader_of(object, error);
   if (!error) tensors_.front().check_job(*reader, error);
   if (error) return std::nullopt;
+  if (!key.is_whole()) return check_link(key, *reader, error);
   for (const CutTensors& tensors : tensors_)
     if (!tensors.fits(*reader)) return std::nullopt;
   Lineage lineage = tensors_.front().lineage(*reader, error);
   if (error) return std::nullopt;
   std::vector<Cut> cuts = read_cuts(*reader, error);
-  if (!error && cuts.front().step != step)
+  if (!error && cuts.front().step != key.step)
     error = {checkpoint_errc::corrupt_data, "it is of step " + std::to_string(cuts.front().step)};
-  if (!error && (newest_.empty() || newest_.front().step < step)) newest_ = std::move(cuts);
+  checked_ = key.step;
+  checked_lineage_ = lineage;
+  const bool is_newer = newest_.empty() || (links_.empty() ? newest_ : links_).back().step < key.step;
+  if (!error && is_newer) {
+    newest_ = std::move(cuts);
+    links_.clear();
+  }
   return lineage;
+}
+
+DISTRIB_DECL auto ObjectCuts::check_link(const CutKey& key, const BundleReader& reader, Error& error)
+    -> std::optional<Lineage> {
+  const CutTensors& tensors = tensors_.front();
+  if (!tensors.fits_link(reader)) return std::nullopt;
+  Cut link = tensors.read_link(reader, error);
+  if (error) return std::nullopt;
+  if (link.step != key.step) error = {checkpoint_errc::corrupt_data, "it is of step " + std::to_string(link.step)};
+  else if (!stands_on(link, checked_, checked_lineage_))
+    error = {checkpoint_errc::corrupt_data, "it stands on another cut than its name says"};
+  if (error) return std::nullopt;
+  checked_ = key.step;
+  checked_lineage_ = link.lineage;
+  // Chains are checked one after another, the newest first.
+  const Step newest = (links_.empty() ? newest_ : links_).back().step;
+  if (newest == link.base) links_.push_back(std::move(link));
+  return checked_lineage_;
 }
 
 }  // namespace v0

@@ -19,6 +19,21 @@ namespace detail {
 
 inline constexpr std::uint64_t cut_end_bytes = 64 << 10;  // the table of most cuts fits
 
+DISTRIB_DECL CutChains::CutChains(const std::vector<CutKey>& there) {
+  for (const CutKey& key : there) there_[place_of(key, key.number)] = key;
+}
+
+DISTRIB_DECL auto CutChains::of(const CutKey& key) const -> std::vector<CutKey> {
+  std::vector<CutKey> chain;
+  for (std::uint32_t number = key.root(); number < key.number; ++number) {
+    const auto under = there_.find(place_of(key, number));
+    if (under == there_.end() || under->second.root() != key.root()) return {};
+    chain.push_back(under->second);
+  }
+  chain.push_back(key);
+  return chain;
+}
+
 DISTRIB_DECL auto order_of_starts(std::vector<CutKey> found, const CutBases& bases, bool synchronous)
     -> std::vector<std::optional<CutKey>> {
   std::vector<std::optional<CutKey>> order;
@@ -75,7 +90,7 @@ DISTRIB_DECL auto checkpoints_to_go(const std::vector<WholeCheckpoint>& whole, c
 DISTRIB_DECL auto newest_cuts(const std::vector<CutKey>& there, std::uint32_t shards) -> NewestCuts {
   NewestCuts newest;
   for (const CutKey& key : there) {
-    if (key.shards != shards) continue;
+    if (key.shards != shards || !key.is_whole()) continue;
     CutKey& known = newest[key.shard][key.replica];
     known = std::max(known, key);
   }
@@ -116,11 +131,13 @@ DISTRIB_DECL auto ObjectCutsCore::open_steps() -> Steps<bool> {
   cuts_.clear();
   behind_.clear();
   dropped_ = 0;
+  newest_.reset();
   std::vector<ObjectClaim> claims = co_await make_claim();
   std::vector<CutKey> all = co_await list_cuts(names_.cuts());
   std::set<Step> wanted;
   for (const CutKey& key : all)
-    if (key.shards == options_.shards && is_wanted(key.step)) wanted.insert(key.step);
+    if (key.shards == options_.shards && key.is_whole() && is_wanted(key.step)) wanted.insert(key.step);
+  has_links_ = std::any_of(all.begin(), all.end(), [](const CutKey& key) { return !key.is_whole(); });
   if (!co_await choose_start(std::move(all))) co_return false;
 
   // The process that wrote the last cut of a step may have died before it made the index.
@@ -139,20 +156,37 @@ DISTRIB_DECL auto ObjectCutsCore::read_steps(Step step) -> Steps<bool> {
   const auto cut = cuts_.find(step);
   if (cut == cuts_.end())
     throw_error(checkpoint_errc::no_such_checkpoint, names_.cuts_of(step) + ": the shard has no such cut");
-  const std::string key = names_.cut(cut->second);
-  std::optional<Bytes> object = co_await get(key, std::numeric_limits<std::uint64_t>::max());
-  if (!object) throw_error(checkpoint_errc::missing_data_file, key);
-  done_.object = std::move(*object);
+  std::vector<CutKey> chain{cut->second};
+  if (!cut->second.is_whole()) {
+    const std::vector<CutKey> all = co_await list_cuts(names_.cuts());
+    chain = detail::CutChains{all}.of(cut->second);
+    if (chain.empty())
+      throw_error(checkpoint_errc::missing_data_file, names_.cut(cut->second) + ": a cut that it stands on");
+  }
+  for (const CutKey& one : chain) {
+    const std::string key = names_.cut(one);
+    std::optional<Bytes> object = co_await get(key, std::numeric_limits<std::uint64_t>::max());
+    if (!object) throw_error(checkpoint_errc::missing_data_file, key);
+    done_.under.push_back(std::move(*object));
+  }
+  done_.object = std::move(done_.under.back());
+  done_.under.pop_back();
   co_return true;
 }
 
-DISTRIB_DECL auto ObjectCutsCore::save_steps(Step step, ObjectBytes object) -> Steps<bool> {
-  const CutKey key{step, options_.shard, options_.shards, claim_, ++number_, options_.replica};
+DISTRIB_DECL auto ObjectCutsCore::save_steps(Step step, ObjectBytes object, std::optional<Step> base) -> Steps<bool> {
+  if (base && !may_link(step, *base))
+    throw_error(checkpoint_errc::not_found, names_.cuts_of(*base) + ": the shard did not save it last");
+  const std::uint32_t links = base ? newest_->links + 1 : 0;
+  newest_.reset();  // if this cut is given up, the next one is whole: its number would be missing in a chain
+  has_links_ = has_links_ || base;
+  const CutKey key{step, options_.shard, options_.shards, claim_, ++number_, options_.replica, links};
   ObjectAction write = ObjectAction::put(names_.cut(key), std::move(object));
   const ObjectAnswer answer = co_await ask(std::move(write));
   throw_if(answer.error);  // the bucket is gone
   co_await check_claim();
   cuts_[step] = key;
+  newest_ = key;
   const bool last = step == options_.last_step;
   if (!last) durable_ = step;
   if (is_wanted(step)) {
@@ -175,6 +209,7 @@ DISTRIB_DECL auto ObjectCutsCore::drop_steps(Step step, bool unneeded) -> Steps<
     co_return true;
   }
   if (is_wanted(step)) co_return true;  // the checkpoint has it, or waits for it: see `sweep`
+  if (has_links_ && !unneeded) co_return true;  // links may stand on it: so does `sweep`
   if (unneeded) co_await check_claim();
   co_await remove(names_.cut(key));
   co_return true;
@@ -340,29 +375,27 @@ DISTRIB_DECL auto ObjectCutsCore::choose_start(std::vector<CutKey> all) -> Steps
       detail::order_of_starts(std::move(found), bases, options_.synchronous);
   bool initial = false;  // a process of the job began with the initial values, and has told nothing since
   bool other_parts = false;
+  const detail::CutChains chains{all};
+  std::map<CutKey, detail::CheckedCut> checked;
   for (const std::optional<CutKey>& key : order) {
     if (!key) {
       initial = !other_parts;  // what has other parts was made after it, and its checkpoint is newer
       break;
     }
     if (cuts_.contains(key->step)) continue;  // of one step the cut of the largest claim
-    const std::string name = names_.cut(*key);
-    const std::optional<Bytes> object = co_await get(name, std::numeric_limits<std::uint64_t>::max());
-    if (!object) continue;
-    Error error;
-    std::optional<Lineage> lineage = check_(key->step, *object, error);
-    if (error) {
-      error.where = error.where.empty() ? name : name + ": " + error.where;
-      if (error.code != failure::corrupt) throw_if(error);
-      done_.refused.push_back(std::move(error));
+    const std::vector<CutKey> chain = chains.of(*key);
+    if (chain.empty()) {
+      // A link that landed late, when its chain was removed. There are newer cuts then, or something was damaged.
+      if (cuts_.empty())
+        done_.refused.push_back({checkpoint_errc::missing_data_file, names_.cut(*key) + ": a cut that it stands on"});
       continue;
     }
-    if (!lineage) {
-      other_parts = true;
-      continue;
-    }
+    co_await check_chain(chain, checked);
+    const detail::CheckedCut& is = checked[*key];
+    other_parts = other_parts || is.kind == detail::CheckedCut::Kind::other_parts;
+    if (is.kind != detail::CheckedCut::Kind::good) continue;
     cuts_[key->step] = *key;
-    done_.cuts.push_back({key->step, std::move(*lineage)});
+    done_.cuts.push_back({key->step, is.lineage});
     if (!options_.synchronous) break;
   }
   std::reverse(done_.cuts.begin(), done_.cuts.end());
@@ -395,6 +428,32 @@ DISTRIB_DECL auto ObjectCutsCore::choose_start(std::vector<CutKey> all) -> Steps
   co_return true;
 }
 
+DISTRIB_DECL auto ObjectCutsCore::check_chain(std::vector<CutKey> chain, std::map<CutKey, detail::CheckedCut>& checked)
+    -> Steps<bool> {
+  using Kind = detail::CheckedCut::Kind;
+  const bool is_known = checked.contains(chain.back());
+  Kind under = Kind::good;
+  for (std::size_t i = 0; i < chain.size() && !is_known; ++i) {
+    detail::CheckedCut& is = checked[chain[i]];
+    is = {under, {}};
+    if (under != Kind::good) continue;
+    const std::string name = names_.cut(chain[i]);
+    const std::optional<Bytes> object = co_await get(name, std::numeric_limits<std::uint64_t>::max());
+    Error error;
+    std::optional<Lineage> lineage;
+    if (object) lineage = check_(chain[i], *object, error);
+    is.kind = error || !object ? Kind::unusable : lineage ? Kind::good : Kind::other_parts;
+    if (is.kind == Kind::good) is.lineage = std::move(*lineage);
+    if (error) {
+      error.where = error.where.empty() ? name : name + ": " + error.where;
+      if (error.code != failure::corrupt) throw_if(error);
+      done_.refused.push_back(std::move(error));
+    }
+    under = is.kind;
+  }
+  co_return true;
+}
+
 DISTRIB_DECL auto ObjectCutsCore::write_base(std::string key) -> Steps<bool> {
   const ByteView bytes = as_bytes(key);
   co_await put(names_.base(options_.shard, claim_), Bytes(bytes.begin(), bytes.end()));
@@ -410,7 +469,8 @@ DISTRIB_DECL auto ObjectCutsCore::find_checkpoints(std::vector<CutKey> all, bool
   // Cuts of another number of shards that are newer, and complete.
   std::map<std::pair<Step, std::uint32_t>, std::set<std::uint32_t>> shards_of;
   for (const CutKey& key : all)
-    if (key.step > newest && key.shards != options_.shards) shards_of[{key.step, key.shards}].insert(key.shard);
+    if (key.step > newest && key.shards != options_.shards && key.is_whole())
+      shards_of[{key.step, key.shards}].insert(key.shard);
   for (auto at = shards_of.rbegin(); at != shards_of.rend() && options_.synchronous; ++at) {
     if (at->second.size() != at->first.second) continue;
     Error error = co_await merge(at->first.first, at->first.second);
@@ -634,9 +694,17 @@ DISTRIB_DECL auto ObjectCutsCore::sweep(bool last) -> Steps<bool> {
   // An asynchronous shard drops no cuts: the two newest stay.
   while (!options_.synchronous && cuts_.size() > 2) cuts_.erase(cuts_.begin());
   const std::vector<CutKey> all = co_await list_cuts(names_.cuts());
+  const detail::CutChains chains{all};
   std::vector<CutKey> old;
-  for (const CutKey& key : all)
-    if (sweeps_for_others(key) || (is_own(key) && may_go(key, last))) old.push_back(key);
+  std::set<CutKey> needed;  // cuts that stay stand on these, whichever process saved them
+  for (const CutKey& key : all) {
+    if (sweeps_for_others(key) || (is_own(key) && may_go(key, last))) {
+      old.push_back(key);
+    } else if (is_own(key)) {
+      const std::vector<CutKey> chain = chains.of(key);
+      needed.insert(chain.begin(), chain.end());
+    }
+  }
   if (old.empty()) co_return true;
   co_await read_indexes();
   std::set<CutKey> named;
@@ -653,8 +721,9 @@ DISTRIB_DECL auto ObjectCutsCore::sweep(bool last) -> Steps<bool> {
   }
   for (const CutKey& key : old) {
     // A cut of a wanted step waits for those of the other shards, until a newer checkpoint is there.
-    const bool waits = last ? key.step == options_.last_step && !is_over : is_wanted(key.step) && key.step >= newest;
-    if (named.contains(key) || (is_own(key) ? waits : key.step >= newest_own)) continue;
+    const bool waits = key.is_whole() &&
+                       (last ? key.step == options_.last_step && !is_over : is_wanted(key.step) && key.step >= newest);
+    if (named.contains(key) || needed.contains(key) || (is_own(key) ? waits : key.step >= newest_own)) continue;
     co_await remove(names_.cut(key));
     behind_.erase(key.step);
   }

@@ -85,6 +85,16 @@ DISTRIB_DECL auto take_format(JobLines& lines, std::string_view key) -> FloatFor
   return format;
 }
 
+// The form in the next line, which has the key "wire_format".
+DISTRIB_DECL auto take_wire_format(JobLines& lines) -> WireFormat {
+  const std::string_view text = lines.take("wire_format");
+  for (const WireFormat format :
+       {WireFormat{FloatFormat::bfloat16}, WireFormat{FloatFormat::float16}, WireFormat{Int8Gradients{}}})
+    if (text == to_text(format)) return format;
+  lines.fail();
+  return {};
+}
+
 // `names` has the names of the variables before, and gets the names of the tables.
 DISTRIB_DECL void read_tables(JobLines& lines, Job& job, std::set<std::string_view>& names) {
   while (lines.next_is("table")) {
@@ -256,7 +266,7 @@ DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job {
     job.check_numerics = lines.take("check_numerics") == "true";
     if (!job.check_numerics) lines.fail();
   }
-  job.wire_format = detail::take_format(lines, "wire_format");
+  if (lines.next_is("wire_format")) job.wire_format = detail::take_wire_format(lines);
   const auto consistency = detail::parse_consistency(lines.take("consistency"));
   if (!consistency) lines.fail();
   if (consistency) job.consistency = *consistency;

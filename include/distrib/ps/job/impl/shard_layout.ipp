@@ -3,6 +3,8 @@
 
 #include <distrib/ps/job/shard_layout.hpp>
 
+#include <distrib/core/int8_blocks.hpp>
+
 #include <algorithm>
 #include <string>
 
@@ -10,7 +12,7 @@ namespace distrib {
 inline namespace v0 {
 
 DISTRIB_DECL ShardLayout::ShardLayout(const Job& job, std::uint32_t shard)
-    : shard_{shard}, wire_format_{job.wire_format} {
+    : shard_{shard}, wire_format_{job.wire_format.values()}, int8_gradients_{job.wire_format.int8_gradients()} {
   const std::size_t counters = job.updaters_of.size() + 1;  // a number above the numbers of all updaters
   std::vector<std::uint64_t> order;  // updater in the upper half, part in the lower half
   for (std::size_t part = 0; part < job.parts.size(); ++part) {
@@ -30,7 +32,9 @@ DISTRIB_DECL ShardLayout::ShardLayout(const Job& job, std::uint32_t shard)
       groups_.push_back({updater, block_bytes_, 0});
     const bool whole = part.slice == Slice::whole(variable.shape);
     entries_.push_back({part.variable, updater, variable.name, variable.dtype, variable.shape, part.slice, block_bytes_,
-                        part_bytes, whole && (counter || wire_format_ == FloatFormat::float32)});
+                        part_bytes, whole && (counter || wire_format_ == FloatFormat::float32), num_scales_});
+    if (int8_gradients_ && !counter)
+      num_scales_ += detail::for_each_int8_run(part.slice, variable.shape, [](auto...) {});
     block_bytes_ += detail::aligned_size(part_bytes);
     if (counter) continue;
     groups_.back().size_bytes = block_bytes_ - groups_.back().offset_bytes;

@@ -3,6 +3,8 @@
 
 #include <distrib/ps/protocol/batch_keys.hpp>
 
+#include <distrib/core/int8_blocks.hpp>
+
 namespace distrib {
 inline namespace v0 {
 
@@ -44,8 +46,8 @@ DISTRIB_DECL void BatchKeys::collect(std::span<const SharedBuffer> values, std::
     next.push_back(values[shard]->data() + rows_at(shard, table));
   const std::size_t dim = tables_[table].info->dim;
   for (const std::uint32_t shard : tables_[table].shard_of) {
-    decode_elements(format_, next[shard], {to, dim});
-    next[shard] += dim * element_bytes(format_);
+    decode_elements(format_.values(), next[shard], {to, dim});
+    next[shard] += dim * element_bytes(format_.values());
     to += dim;
   }
 }
@@ -62,17 +64,21 @@ DISTRIB_DECL auto BatchKeys::digest(std::span<const SharedBuffer> values, std::s
 }
 
 DISTRIB_DECL void BatchKeys::deal_gradients(std::span<const std::shared_ptr<AlignedBuffer>> contributions,
-                                            std::size_t table, const float* gradients) const {
+                                            std::size_t table, const float* gradients,
+                                            const GradientRounding& rounding) const {
   std::vector<std::byte*> next;
   for (std::size_t shard = 0; shard < layouts_.size(); ++shard)
     next.push_back(contributions[shard]->data() + contributions_[shard].rows_at(table));
   const Table& of = tables_[table];
   const std::size_t dim = of.info->dim;
-  const std::size_t row_bytes = dim * element_bytes(format_);
+  const std::size_t row_bytes = format_.int8_gradients() ? int8_row_bytes(dim) : dim * element_bytes(format_.values());
+  const std::uint64_t random = rounding.of_variable(of.info->name);
   for (std::size_t row = 0; row < of.shard_of.size(); ++row) {
     if (of.is_pushed[row] == 0) continue;
     std::byte*& to = next[of.shard_of[row]];
-    encode_elements(format_, {gradients + row * dim, dim}, to);
+    const std::span gradient{gradients + row * dim, dim};
+    if (format_.int8_gradients()) encode_int8_row(gradient, GradientRounding::of_row(random, of.unique->keys[row]), to);
+    else encode_elements(format_.values(), gradient, to);
     to += row_bytes;
   }
   for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {

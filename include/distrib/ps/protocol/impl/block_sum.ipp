@@ -3,6 +3,7 @@
 
 #include <distrib/ps/protocol/block_sum.hpp>
 
+#include <distrib/ps/store/gradient_block.hpp>
 #include <distrib/ps/store/sum_blocks.hpp>
 
 namespace distrib {
@@ -10,7 +11,7 @@ inline namespace v0 {
 
 DISTRIB_DECL BlockSum::BlockSum(const Job& job) : ranks_{job.ranks}, layouts_{shard_layouts(job)} {
   for (const ShardLayout& layout : layouts_) {
-    one_.push_back(std::make_shared<AlignedBuffer>(layout.wire_block_bytes()));
+    one_.push_back(std::make_shared<AlignedBuffer>(layout.gradient_block_bytes()));
     pools_.emplace_back(layout.block_bytes());
   }
 }
@@ -19,7 +20,7 @@ DISTRIB_DECL auto BlockSum::decoded() -> Blocks {
   Blocks blocks;
   for (std::size_t shard = 0; shard < layouts_.size(); ++shard) {
     blocks.push_back(pools_[shard].take());
-    decode_block(layouts_[shard], one_[shard]->bytes(), blocks.back()->bytes());
+    decode_gradients(layouts_[shard], one_[shard]->bytes(), blocks.back()->bytes());
   }
   return blocks;
 }

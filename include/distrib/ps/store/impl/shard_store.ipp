@@ -6,6 +6,7 @@
 #include <distrib/core/float_format.hpp>
 #include <distrib/ps/rows/row_layout.hpp>
 #include <distrib/ps/store/check_numerics.hpp>
+#include <distrib/ps/store/gradient_block.hpp>
 #include <distrib/ps/store/row_quota.hpp>
 #include <distrib/ps/store/sum_blocks.hpp>
 
@@ -98,7 +99,7 @@ DISTRIB_DECL auto ShardStore::to_send(const SharedBuffer& dense) -> SharedBuffer
 DISTRIB_DECL auto ShardStore::decode(const AlignedBuffer& contribution, TableGradients& tables) -> SharedBuffer {
   const std::size_t dense = layout_.block_bytes();
   auto block = decoded_.take(dense + tables.floats(layout_) * sizeof(float));
-  decode_block(layout_, contribution.bytes(), block->bytes().first(dense));
+  decode_gradients(layout_, contribution.bytes(), block->bytes().first(dense));
   tables.decode(layout_, block->template as<float>().subspan(dense / sizeof(float)));
   return block;
 }

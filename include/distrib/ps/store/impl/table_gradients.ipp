@@ -14,7 +14,7 @@ DISTRIB_DECL auto TableGradients::read(const ShardLayout& layout, ByteView contr
   keys_.resize(layout.tables().size());
   sent_.assign(layout.tables().size(), nullptr);
   rows_.assign(layout.tables().size(), {});
-  const std::size_t dense = layout.wire_block_bytes();
+  const std::size_t dense = layout.gradient_block_bytes();
   if (layout.tables().empty()) return contribution.size() == dense ? std::error_code{} : ps_errc::wrong_size;
   if (contribution.size() < dense + sizeof(std::uint64_t)) return ps_errc::wrong_size;
   const auto key_bytes = load_le<std::uint64_t>(contribution.data() + dense);
@@ -22,14 +22,14 @@ DISTRIB_DECL auto TableGradients::read(const ShardLayout& layout, ByteView contr
   if (key_bytes > contribution.size() - at) return ps_errc::wrong_size;
   if (!read_key_lists(contribution.subspan(at, key_bytes), keys_)) return ps_errc::unsorted_keys;
   at = detail::aligned_size(at + key_bytes);
-  if (contribution.size() != at + rows_bytes(layout, keys_)) return ps_errc::wrong_size;
+  if (contribution.size() != at + gradient_rows_bytes(layout, keys_)) return ps_errc::wrong_size;
   for (std::size_t table = 0; table < keys_.size(); ++table) {
     const TableShare& share = layout.tables()[table];
     if (!share.owns_all(keys_[table])) return ps_errc::no_such_row;
     sent_[table] = contribution.data() + at;
     if (layout.wire_format() == FloatFormat::float32)
       rows_[table] = {reinterpret_cast<const float*>(sent_[table]), keys_[table].size() * share.info().dim};
-    at += detail::aligned_size(wire_row_bytes(layout, table, keys_[table].size()));
+    at += detail::aligned_size(gradient_row_bytes(layout, table, keys_[table].size()));
   }
   return {};
 }
@@ -37,14 +37,17 @@ DISTRIB_DECL auto TableGradients::read(const ShardLayout& layout, ByteView contr
 DISTRIB_DECL void TableGradients::decode(const ShardLayout& layout, std::span<float> floats) {
   for (std::size_t table = 0; table < keys_.size(); ++table) {
     const std::span<float> rows = floats.first(keys_[table].size() * layout.tables()[table].info().dim);
-    decode_elements(layout.wire_format(), sent_[table], rows);
+    if (!layout.int8_gradients()) decode_elements(layout.wire_format(), sent_[table], rows);
+    else
+      for (std::size_t row = 0, dim = layout.tables()[table].info().dim; row < keys_[table].size(); ++row)
+        decode_int8_row(sent_[table] + row * int8_row_bytes(dim), rows.subspan(row * dim, dim));
     rows_[table] = rows;
     floats = floats.subspan(rows.size());
   }
 }
 
 DISTRIB_DECL ContributionLayout::ContributionLayout(const ShardLayout& layout, const KeyLists& keys)
-    : dense_bytes_{layout.wire_block_bytes()} {
+    : dense_bytes_{layout.gradient_block_bytes()} {
   if (layout.tables().empty()) {
     size_bytes_ = dense_bytes_;
     return;
@@ -53,7 +56,7 @@ DISTRIB_DECL ContributionLayout::ContributionLayout(const ShardLayout& layout, c
   size_bytes_ = detail::aligned_size(dense_bytes_ + sizeof(std::uint64_t) + keys_.size());
   for (std::size_t table = 0; table < keys.size(); ++table) {
     rows_.push_back(size_bytes_);
-    size_bytes_ += detail::aligned_size(wire_row_bytes(layout, table, keys[table].size()));
+    size_bytes_ += detail::aligned_size(gradient_row_bytes(layout, table, keys[table].size()));
   }
 }
 

@@ -16,6 +16,8 @@
 #include <distrib/rpc/error.hpp>
 #include <distrib/rpc/nonce.hpp>
 
+#include <algorithm>
+
 namespace distrib {
 inline namespace v0 {
 
@@ -35,9 +37,10 @@ DISTRIB_DECL WorkerClient::WorkerClient(const Executor& executor, const Job& job
   detail::check_transport_of_job(options_.rpc.transport, error);
   throw_if(error);
   for (const ShardLayout& layout : shard_layouts(job))
-    if (layout.wire_block_bytes() > options_.rpc.limits.body_bytes)
-      throw_error(ps_errc::shard_too_large, "shard " + std::to_string(layout.shard()) + ": " +
-                                                std::to_string(layout.wire_block_bytes()) + " bytes, allowed are " +
+    if (const std::size_t bytes = std::max(layout.wire_block_bytes(), layout.gradient_block_bytes());
+        bytes > options_.rpc.limits.body_bytes)
+      throw_error(ps_errc::shard_too_large, "shard " + std::to_string(layout.shard()) + ": " + std::to_string(bytes) +
+                                                " bytes, allowed are " +
                                                 std::to_string(options_.rpc.limits.body_bytes));
   for (std::uint32_t replica = 0; replica < job.num_replicas(); ++replica)
     links_.emplace_back(executor, *this, replica, job.task_of(replica), job.service_of(replica));

@@ -63,7 +63,7 @@ class SimulatedJob {
     program.contribute = [this, contributor, rank](const Compute& work) {
       std::vector<std::shared_ptr<AlignedBuffer>> gradients;
       for (const ShardLayout& layout : planned_.layouts)
-        gradients.push_back(std::make_shared<AlignedBuffer>(layout.wire_block_bytes()));
+        gradients.push_back(std::make_shared<AlignedBuffer>(layout.gradient_block_bytes()));
       (*contributor)(rank, work.step, work.values, gradients);
       return std::vector<SharedBuffer>{gradients.begin(), gradients.end()};
     };

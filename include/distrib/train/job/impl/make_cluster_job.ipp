@@ -38,7 +38,7 @@ class ClusterJobShell final : public ClusterJob, private WorkerOwner {
         synchronous_{job.consistency.is_synchronous()},
         has_tables_{!job.tables.empty()},
         callbacks_{std::move(callbacks)} {
-    for (const ShardLayout& layout : shard_layouts(job)) blocks_.emplace_back(layout.wire_block_bytes());
+    for (const ShardLayout& layout : shard_layouts(job)) blocks_.emplace_back(layout.gradient_block_bytes());
     options.observer = [this](const Event& event) { asio::post(context_, [this, event] { callbacks_.told(event); }); };
     if (callbacks_.measured)
       options.phases = [this](const Phase& phase) {

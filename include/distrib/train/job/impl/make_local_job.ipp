@@ -59,7 +59,7 @@ class LocalJobShell final : public LocalJob {
     const WorkerOptions options{.replay_budget_bytes = 0, .initial_values = std::move(initial_values)};
     for (Rank rank = 0; rank < job.ranks; ++rank) workers_.push_back(make_worker(job, rank, options));
     for (Rank rank = 0; rank < job.ranks; ++rank)
-      for (const auto& shard : shards_) blocks_.emplace_back(shard->store().layout().wire_block_bytes());
+      for (const auto& shard : shards_) blocks_.emplace_back(shard->store().layout().gradient_block_bytes());
     reported_ = shards_.front()->step();
     idle_.resize(job.ranks);
   }

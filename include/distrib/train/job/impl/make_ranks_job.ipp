@@ -44,7 +44,7 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
         ranks_{process.is_chief, process.sums_ranks ? job.ranks : 0},
         sum_{job} {
     for (const ShardLayout& layout : shard_layouts(job)) {
-      blocks_.emplace_back(layout.wire_block_bytes());
+      blocks_.emplace_back(layout.gradient_block_bytes());
       sums_.emplace_back(layout.block_bytes());
     }
     constexpr std::uint64_t others = 128;  // files, and what else the process has open
