@@ -86,6 +86,11 @@ class Connection {
       REQUIRE(decode(head, body, reply));
       text = reply.over ? " over" : " ranks";
       for (const distrib::Rank rank : reply.serve) text += " " + std::to_string(rank);
+    } else if (methods_.at(call) == distrib::Scale::id) {
+      distrib::ScaleReply reply;
+      REQUIRE(decode(head, body, reply));
+      text = (reply.taken ? " taken, horizon " : " horizon ") + std::to_string(reply.horizon) + " step " +
+             std::to_string(reply.step);
     } else if (methods_.at(call) == distrib::Status::id) {
       REQUIRE(decode(head, body, status = {}));
       text = " status";

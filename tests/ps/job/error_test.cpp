@@ -37,7 +37,6 @@ TEST_CASE("ps_errc: texts and conditions", "[ps]") {
       {ps_errc::pull_too_large, 26, failure::exhausted, "more rows than one answer may hold"},
       {ps_errc::updates_every_row, 27, failure::unsupported, "use LazyAdam"},
       {ps_errc::not_finite, 28, failure::invalid_argument, "NaN or infinity"},
-      {ps_errc::too_many_onlookers, 44, failure::exhausted, "serves no more onlookers"},
       {ps_errc::directory_in_use, 29, failure::unavailable, "the directory is in use: another process writes there"},
       {ps_errc::bad_initial_values, 31, failure::mismatch, "initial_values() must return the same"},
       {ps_errc::old_version, 32, failure::unsupported, "start all tasks with one version"},
@@ -46,6 +45,11 @@ TEST_CASE("ps_errc: texts and conditions", "[ps]") {
       {ps_errc::shard_taken_over, 37, failure::mismatch, "another process of this task has taken over its cuts"},
       {ps_errc::other_ranks, 39, failure::mismatch, "start all with the same --ranks"},
       {ps_errc::shard_done, 41, failure::unavailable, "the last checkpoint has the result"},
+      {ps_errc::ranks_too_soon, 44, failure::invalid_argument, "from a step after the horizon"},
+      {ps_errc::bad_ranks, 45, failure::invalid_argument, "name at least one rank, each once"},
+      {ps_errc::too_many_changes, 46, failure::exhausted, "ask again later"},
+      {ps_errc::too_many_onlookers, 47, failure::exhausted, "serves no more onlookers"},
+      {ps_errc::fixed_ranks, 43, failure::unsupported, "cannot change"},
       {ps_errc::ranks_differ, 42, failure::corrupt, "has lost its log of the ranks"},
   };
   for (const Row& row : rows) {

@@ -3,11 +3,14 @@
 
 #include <distrib/core/sha256.hpp>
 #include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/rpc/router.hpp>
 
 #include "support/catch.hpp"
 
 #include <chrono>
+#include <memory>
+#include <vector>
 
 using distrib::JoinItem;
 using distrib::JoinRequest;
@@ -327,4 +330,51 @@ TEST_CASE("messages: all methods have different ids", "[ps]") {
                          distrib::on<distrib::Look>(nothing)};
   static_cast<void>(router);
   SUCCEED();
+}
+
+TEST_CASE("messages: ranks that change travel with progress and contributions, and cost nothing otherwise", "[ps]") {
+  using distrib::Rank;
+  using distrib::RankEntry;
+  using distrib::RankLog;
+  const auto entry = std::make_shared<const RankEntry>(RankEntry{12, 5, {0, 1, 4}});
+  RankLog log{2};
+  log.add(entry);
+  Progress progress{7, {0}};
+  const auto bytes_without = [](const Progress& of) {
+    WireWriter head;
+    encode_progress(head, 1, of);
+    return head.size();
+  };
+  const std::size_t plain = bytes_without(progress);
+  progress.ranks = std::make_shared<const RankLog>(RankLog{2});
+  CHECK(bytes_without(progress) == plain);  // the ranks that the job begins with
+  progress.ranks = std::make_shared<const RankLog>(log);
+  const auto read = carried(distrib::PushReply{progress, false}).progress;
+  REQUIRE(read.ranks != nullptr);
+  RankLog known{2};
+  known.add(*read.ranks);
+  CHECK(known == log);
+  CHECK(carried(distrib::PushReply{Progress{7, {0}}, false}).progress.ranks == nullptr);
+  distrib::PushRequest push{41, 3, 40, nullptr};
+  CHECK(carried(push).entry == nullptr);
+  push.entry = entry;
+  REQUIRE(carried(push).entry != nullptr);
+  CHECK(*carried(push).entry == *entry);
+  CHECK(carried(distrib::ScaleRequest{}).entry == nullptr);
+  REQUIRE(carried(distrib::ScaleRequest{entry}).entry != nullptr);
+  CHECK(*carried(distrib::ScaleRequest{entry}).entry == *entry);
+  CHECK(carried(distrib::ScaleRequest{entry, "ann@host"}).who == "ann@host");
+  CHECK(carried(distrib::ScaleRequest{nullptr, std::string(1000, 'x')}).who == std::string(200, 'x'));
+  const auto empty = std::make_shared<const RankEntry>(RankEntry{12, 5, {}});
+  REQUIRE(carried(distrib::ScaleRequest{empty}).entry != nullptr);  // the shard says what is wrong
+  CHECK(carried(distrib::ScaleRequest{empty}).entry->ranks.empty());
+  const auto reply = carried(distrib::ScaleReply{true, 99, 7});
+  CHECK(reply.taken);
+  CHECK(reply.horizon == 99);
+  CHECK(reply.step == 7);
+  WireWriter damaged;
+  damaged.message(8, [](WireWriter&) {});
+  Progress ignored;
+  CHECK_FALSE(decode_progress(damaged.view(), ignored));
+  CHECK_FALSE(push.decode(damaged.view()));
 }
