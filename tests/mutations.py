@@ -34,7 +34,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 INCLUDE, TESTS = ROOT / "include", ROOT / "tests"
 LIBRARIES = "-Wl,--as-needed -lssl -lcrypto -lisal -lz -lpthread".split()
 CORES = ["ps/protocol/sync_shard_core", "ps/protocol/async_shard_core", "ps/protocol/sync_worker_core",
-         "ps/protocol/async_worker_core", "ps/protocol/rank_log_core", "ps/cut/object_cuts_core",
+         "ps/protocol/async_worker_core", "ps/protocol/rank_log_core", "ps/protocol/look_core", "ps/cut/object_cuts_core",
          "ps/server/shard_exports", "ps/server/rank_dealer", "ps/worker/served_ranks", "export_log/export_core",
          "data/range_plan", "rpc/server_core", "rpc/client_core", "sim/disk", "sim/wire", "sim/scheduler"]
 COMPILE_SECONDS, MEMORY = 600, 12 << 30
@@ -46,9 +46,11 @@ Test = collections.namedtuple("Test", "file cases")  # cases: which of them, as 
 ALSO = [
     ("ps/protocol/sync_", Test("simulation/random_runs_test.cpp", "*a synchronous job*,*backup workers*")),
     ("ps/protocol/async_", Test("simulation/random_runs_test.cpp", "*an asynchronous job*")),
+    ("ps/protocol/look_core", Test("simulation/onlookers_test.cpp", "Onlookers come*")),
     ("ps/cut/object_cuts_core", Test("simulation/object_cuts_test.cpp",
                                      "*cuts in an object store are found*,*cuts of replicas*found*")),
     ("ps/cut/object_cuts_core", Test("simulation/object_links_test.cpp", "*incremental cuts*found, whatever*")),
+    ("ps/cut/object_cuts_core", Test("simulation/object_ranks_test.cpp", "*object store says the same*")),
     ("ps/protocol/rank_log_core", Test("simulation/random_runs_test.cpp", "*whose ranks change*")),
     ("export_log/export_core", Test("ps/server/shard_exports_test.cpp", "")),
     ("export_log/export_core", Test("simulation/export_log_test.cpp", "")),

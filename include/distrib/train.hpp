@@ -29,6 +29,7 @@
 #include <distrib/train/model.hpp>
 #include <distrib/train/model_updaters.hpp>
 #include <distrib/train/named_values.hpp>
+#include <distrib/train/onlooker.hpp>
 #include <distrib/train/own_batches.hpp>
 #include <distrib/train/progressive_validation.hpp>
 #include <distrib/train/roc_auc.hpp>

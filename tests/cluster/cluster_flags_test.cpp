@@ -105,6 +105,16 @@ TEST_CASE("ClusterFlags: other arguments are returned in order", "[cluster][flag
   CHECK(flags.job_name == "worker");
 }
 
+TEST_CASE("ClusterFlags: an onlooker has the flags of the other tasks and any index, and is in no list",
+          "[cluster][flags]") {
+  const auto [flags, rest, error] =
+      known({"--job_name=onlooker", "--task_index=7", "--ps_hosts=p0:1", "--worker_hosts=w0:1,w1:1"});
+  REQUIRE_FALSE(error);
+  CHECK(flags.task() == distrib::TaskId{"onlooker", 7});
+  CHECK_FALSE(flags.is_chief());
+  CHECK(flags.cluster() == ClusterSpec{{"ps", {"p0:1"}}, {"worker", {"w0:1", "w1:1"}}});
+}
+
 TEST_CASE("ClusterFlags: an error says what to pass", "[cluster][flags]") {
   struct Refusal {
     Arguments arguments;
@@ -130,7 +140,7 @@ TEST_CASE("ClusterFlags: an error says what to pass", "[cluster][flags]") {
        cluster_errc::bad_integer,
        "--task_index=-1: must be a whole"},
       {{"--job_name=ps", ps, workers, "--task_index="}, cluster_errc::bad_integer, "--task_index=: must be a whole"},
-      {{"--job_name=gardener", ps, workers}, cluster_errc::no_such_job, "--job_name=gardener (must be ps, worker or"},
+      {{"--job_name=gardener", ps, workers}, cluster_errc::no_such_job, "--job_name=gardener (must be ps, worker, eva"},
       {{"--job_name=evaluator", ps, workers, "--task_index=1"},
        cluster_errc::no_such_task,
        "job 'evaluator' has 1 task:"},
@@ -206,6 +216,7 @@ TEST_CASE("ClusterFlags: TF_CONFIG with a chief", "[cluster][flags]") {
   CHECK(chief.cluster() == ClusterSpec{{"chief", {"c:1"}}, {"ps", {"p:1"}}, {"worker", {"w:1"}}});
   CHECK_FALSE(known({}, cluster + R"({"type": "worker", "index": 0}})").flags.is_chief());
   CHECK(known({}, cluster + R"({"type": "evaluator", "index": 0}})").flags.job_name == "evaluator");
+  CHECK(known({}, cluster + R"({"type": "onlooker", "index": 3}})").flags.task() == distrib::TaskId{"onlooker", 3});
 }
 
 TEST_CASE("ClusterFlags: TF_CONFIG with a chief and no worker", "[cluster][flags]") {

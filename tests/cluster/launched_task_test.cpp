@@ -156,7 +156,7 @@ TEST_CASE("LaunchedTask: errors name the variables", "[cluster][launched]") {
   const Refusal refusals[] = {
       {{{"DISTRIB_JOB_NAME", "gardener"}},
        cluster_errc::no_such_job,
-       "DISTRIB_JOB_NAME=gardener (must be ps, worker or evaluator)"},
+       "DISTRIB_JOB_NAME=gardener (must be ps, worker, evaluator or onlooker)"},
       {{{"DISTRIB_TASK_INDEX", "2"}}, cluster_errc::no_such_task, "DISTRIB_TASK_INDEX=2: job 'ps' has 2 hosts"},
       {{{"DISTRIB_TASK_INDEX", "one"}}, cluster_errc::bad_integer, "DISTRIB_TASK_INDEX=one"},
       {{{"DISTRIB_PS_HOSTS", "a:1,,b:1"}}, cluster_errc::empty_address, "DISTRIB_PS_HOSTS=a:1,,b:1"},

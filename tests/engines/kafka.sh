@@ -33,12 +33,12 @@ show_logs() { tail -n 30 "$work"/*.log; }
 brokers=127.0.0.1:19092 with_password=127.0.0.1:19094 with_certificate=127.0.0.1:19095 with_both=127.0.0.1:19096
 password=$(openssl rand -hex 12)
 authority() {  # NAME
-  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" -keyout "$1.key" -out "$1.pem" 2>>openssl.log
+  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" -keyout "$1.key" -out "$1.pem" 2>>openssl.out
 }
 certificate() {  # NAME
   openssl req -x509 -CA authority.pem -CAkey authority.key -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" \
     -addext 'basicConstraints=CA:FALSE' -addext 'subjectAltName=IP:127.0.0.1,DNS:localhost' \
-    -keyout "$1.key" -out "$1.pem" 2>>openssl.log
+    -keyout "$1.key" -out "$1.pem" 2>>openssl.out
 }
 authority authority && authority other && certificate broker && certificate reader || fail 'openssl made no certificates'
 cat broker.key broker.pem >broker_store.pem
@@ -53,8 +53,8 @@ controller.listener.names=CONTROLLER
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL
 listener.name.sasl_plaintext.sasl.enabled.mechanisms=PLAIN
 listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_reader="$password";
-listener.name.sasl_ssl.sasl.enabled.mechanisms=SCRAM-SHA-256
-listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+listener.name.sasl_ssl.sasl.enabled.mechanisms=PLAIN
+listener.name.sasl_ssl.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_reader="$password";
 listener.name.ssl.ssl.client.auth=required
 ssl.keystore.type=PEM
 ssl.keystore.location=$work/broker_store.pem
@@ -72,8 +72,7 @@ start_broker() {
 }
 topics() { "${java[@]}" org.apache.kafka.tools.TopicCommand --bootstrap-server $brokers "$@" >>topics.log 2>&1; }
 must 'format the disk of the broker' \
-  "${java[@]}" kafka.tools.StorageTool format -t MkU3OEVBNTcwNTJENDM2Qg -c broker.properties \
-  --add-scram "SCRAM-SHA-256=[name=reader,password=$password]"
+  "${java[@]}" kafka.tools.StorageTool format -t MkU3OEVBNTcwNTJENDM2Qg -c broker.properties
 start_broker
 until_true 180 'the topic' topics --create --if-not-exists --topic sums --partitions 3 --replication-factor 1
 echo "Kafka is ready after $SECONDS s"
@@ -100,7 +99,7 @@ ssl.key.location = $work/reader.key
 EOF
 cat >both.properties <<EOF
 security.protocol = sasl_ssl
-sasl.mechanism = SCRAM-SHA-256
+sasl.mechanism = PLAIN
 sasl.username = reader
 sasl.password = $password
 ssl.ca.location = $work/authority.pem
@@ -120,7 +119,7 @@ refused() {  # WAY NAME FROM TO TEXT: with a property that is another one
 not_you='the brokers refuse this client: correct its name, password or rights' no_tls='no TLS with this broker'
 refused password wrong_password "$password" wrong-word "$not_you"
 refused both wrong_word "$password" wrong-word "$not_you"
-refused both wrong_mechanism SCRAM-SHA-256 PLAIN "$not_you"
+refused both wrong_mechanism PLAIN SCRAM-SHA-256 "$not_you"
 refused both wrong_authority authority.pem other.pem "$no_tls"
 
 # --- a job whose processes are killed, and the broker too ---

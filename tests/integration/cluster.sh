@@ -201,7 +201,7 @@ refused "/job:ps/task:0 in .*/door/checkpoint, held by process $(pids_of ps0) on
   "${train[@]}" --out door --steps 200 $hosts --job_name=ps --task_index=0
 refused '2 replicas, 1 parameter servers, .*: 2 replicas need a synchronous job .*at least 2 parameter servers' \
   "${train[@]}" --out other --steps 200 --replicas 2 --ps_hosts="$ps0" --worker_hosts=127.0.0.1:1 --job_name=worker --task_index=0
-refused '--job_name=sp \(must be ps, worker or evaluator\)' "${other[@]}" --job_name=sp --task_index=0
+refused '--job_name=sp \(must be ps, worker, evaluator or onlooker\)' "${other[@]}" --job_name=sp --task_index=0
 refused "--task_index=3: job 'worker' has 3 hosts" "${other[@]}" --job_name=worker --task_index=3
 refused "--task_index=2: job 'ps' has 2 hosts" "${other[@]}" --job_name=ps --task_index=2
 until_true test -e door/checkpoint/.saving.lock  # a worker has brought the job

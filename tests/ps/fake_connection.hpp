@@ -64,7 +64,7 @@ class Connection {
     if (!methods_.contains(call)) return;  // the call is over, as in a real connection
     if (checksum) CHECK(*checksum == distrib::crc32c(body.bytes()));
     std::string text = " ok";
-    if (methods_.at(call) == distrib::Pull::id) {
+    if (methods_.at(call) == distrib::Pull::id || methods_.at(call) == distrib::Look::id) {
       distrib::PullReply reply;
       REQUIRE(decode(head, body, reply));
       text = reply.gone ? " gone" : " values counted=" + std::to_string(reply.counted) + story::text(reply.body);
@@ -86,6 +86,11 @@ class Connection {
       REQUIRE(decode(head, body, reply));
       text = reply.over ? " over" : " ranks";
       for (const distrib::Rank rank : reply.serve) text += " " + std::to_string(rank);
+    } else if (methods_.at(call) == distrib::Scale::id) {
+      distrib::ScaleReply reply;
+      REQUIRE(decode(head, body, reply));
+      text = (reply.taken ? " taken, horizon " : " horizon ") + std::to_string(reply.horizon) + " step " +
+             std::to_string(reply.step);
     } else if (methods_.at(call) == distrib::Status::id) {
       REQUIRE(decode(head, body, status = {}));
       text = " status";

@@ -3,6 +3,7 @@
 
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/sim/detail/cluster.hpp>
+#include <distrib/sim/detail/hosted_shard.hpp>
 #include <distrib/sim/detail/program.hpp>
 #include <distrib/sim/options.hpp>
 
@@ -22,6 +23,13 @@ concept ClusterModel =
       model.contribution(step, rank, values);  // one block per shard
     };
 
+/// Returns the contribution of a model. A model of a job whose ranks change is given the number of the contribution.
+template <ClusterModel Model>
+auto made_by(Model& model, const distrib::Compute& work, distrib::Rank rank) {
+  if constexpr (requires { model.contribution_of(work, rank); }) return model.contribution_of(work, rank);
+  else return model.contribution(work.step, rank, {work.values.begin(), work.values.end()});
+}
+
 /// The result of a run.
 struct ClusterRun {
   distrib::sim::Outcome outcome;
@@ -29,20 +37,23 @@ struct ClusterRun {
   std::vector<std::string> refusals;  ///< The error text of each worker that ended with `ps_errc::not_finite`.
 };
 
-/// Trains `job` with the updaters of the library. Cuts are kept in memory.
+/// Trains `job`, if nothing else is said with the updaters of the library. Cuts are kept in memory, unless the options
+/// have a directory. A model may have `initial_values()`, contribution 0. `make`: the host of a shard.
 template <ClusterModel Model>
-auto run_cluster(const distrib::Job& job, Model& model, distrib::sim::Options options) -> ClusterRun {
+auto run_cluster(const distrib::Job& job, Model& model, const distrib::sim::Options& options,
+                 distrib::ShardKinds kinds = distrib::shard_kinds(distrib::StandardUpdaters{}),
+                 distrib::sim::detail::MakeShard make =
+                     distrib::sim::detail::make_shard<distrib::sim::detail::ShardCores>) -> ClusterRun {
   namespace simulated = distrib::sim::detail;
-  options.directory.clear();
   ClusterRun run;
-  const auto start = [&](distrib::Rank rank) -> simulated::Program {
-    return {[&model, rank](distrib::Step step) { return model.wanted(step, rank); },
-            [&model, rank](distrib::Step step, std::span<const distrib::SharedBuffer> values) {
-              return model.contribution(step, rank, {values.begin(), values.end()});
-            },
-            [&run](std::vector<distrib::SharedBuffer> values) { run.result = std::move(values); }};
+  const auto start = [&](distrib::Rank rank) {
+    simulated::Program program{[&model, rank](distrib::Step step) { return model.wanted(step, rank); },
+                               [&model, rank](const distrib::Compute& work) { return made_by(model, work, rank); },
+                               [&run](std::vector<distrib::SharedBuffer> values) { run.result = std::move(values); }};
+    if constexpr (requires { model.initial_values(); }) program.initial_values = model.initial_values();
+    return program;
   };
-  simulated::Cluster cluster{{job, distrib::shard_kinds(distrib::StandardUpdaters{}), start}, {}, options};
+  simulated::Cluster cluster{{job, std::move(kinds), start}, {}, options, make};
   run.outcome = cluster.run();
   run.refusals = cluster.refusals();
   return run;

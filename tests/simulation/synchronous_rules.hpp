@@ -57,6 +57,10 @@ class Synchronous {
   /// Gives the job its next settings. All shards and workers must be made again.
   void change_settings() { job.updater = name_of(++settings_); }
 
+  /// Returns contribution 0, one block per shard; empty: no custom values.
+  [[nodiscard]] auto initial_values() const -> const std::vector<distrib::SharedBuffer>& { return initial_; }
+  [[nodiscard]] auto updaters() const -> const distrib::JobUpdaters& { return updaters_[settings_]; }
+
   /// Returns cut 0, made again as a shell does it, and the cut to continue from.
   [[nodiscard]] auto first_disk(std::uint32_t shard) const -> Disk {
     Disk disk{{0, initial_cut(job, layouts()[shard], updaters_[settings_])}};

@@ -22,7 +22,7 @@ inline namespace v0 {
 /// The flags are --job_name, --task_index (default 0), --ps_hosts and --worker_hosts. One dash works too, and both
 /// --name=value and --name value. If a flag occurs several times, the last one counts. `--` ends the flags. --flagfile
 /// inserts the flags of a file, one flag per line; a file may name others. An evaluator has the host lists of the other
-/// tasks and index 0, and is in none of these lists. Only if none of the four flags is present, reads TF_CONFIG from
+/// tasks and index 0, an onlooker has them and any index, and both are in none of these lists. Only if none of the four flags is present, reads TF_CONFIG from
 /// the environment; an empty TF_CONFIG counts as not set. A TF_CONFIG with no task, or with one task and no ps,
 /// describes no
 /// cluster: this process is the whole job.
@@ -50,10 +50,10 @@ struct ClusterFlags {
       {"task_index", "integer", "index of this process in its job, from 0"},
       {"ps_hosts", "string", "HOST:PORT,... of the parameter servers"},
       {"worker_hosts", "string", "HOST:PORT,... of the workers"},
-      {"job_name", "string", "ps, worker or evaluator; without it this process is the whole job"},
+      {"job_name", "string", "ps, worker, evaluator or onlooker; without it this process is the whole job"},
   }};
 
-  /// "ps", "worker" or "evaluator"; from TF_CONFIG also "chief" (TensorFlow 1's "master"). "": there is no cluster, and
+  /// "ps", "worker", "evaluator" or "onlooker"; from TF_CONFIG also "chief" (TensorFlow 1's "master"). "": there is no cluster, and
   /// this process is the whole job.
   std::string job_name;
   std::uint32_t task_index = 0;  ///< Index of this task in its job.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/decl.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/sim/dice.hpp>
 #include <distrib/sim/faults.hpp>
@@ -59,6 +60,8 @@ struct Outcome {
   /// job is asynchronous, if something is wrong, or if they never held: the job was done before that moment, or one of
   /// its processes had ended or could not be ended then.
   std::optional<Step> changed_after;
+  /// In a job with `Job::most_ranks`: the entries that are durable at some shard, and so in force. Otherwise null.
+  SharedRankLog ranks = nullptr;
   unsigned deaths = 0;  ///< Processes that were killed, not counting a start of the job with other settings.
   unsigned resets = 0;  ///< Connections that a fault broke, made half open or stalled; not those of killed processes.
   unsigned refused_cuts = 0;  ///< Damaged cuts that were skipped.

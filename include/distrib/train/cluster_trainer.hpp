@@ -7,6 +7,7 @@
 #include <distrib/net/io_pool.hpp>
 #include <distrib/train/evaluator.hpp>
 #include <distrib/train/events.hpp>
+#include <distrib/train/onlooker.hpp>
 #include <distrib/train/trainer.hpp>
 #include <distrib/train/training_plan.hpp>
 #include <distrib/train/training_report.hpp>
@@ -16,11 +17,11 @@
 namespace distrib {
 inline namespace v0 {
 
-/// Trains a plan in the role that the flags give: a parameter server, a worker, an evaluator, or, without a job name,
-/// the whole job in this process. Made by `train(model)....build(pool, flags)`.
+/// Trains a plan in the role that the flags give: a parameter server, a worker, an evaluator, an onlooker, or, without
+/// a job name, the whole job in this process. Made by `train(model)....build(pool, flags)`.
 ///
 /// The chief (worker 0, or the task "chief" if the cluster has one) evaluates, unless `Evaluate::by_evaluator` says
-/// otherwise. What the hooks of each task receive: see `Hook` and `Evaluator`.
+/// otherwise. What the hooks of each task receive: see `Hook`, `Evaluator` and `Onlooker`.
 ///
 /// Threads: one at a time. `run()` blocks its thread, and handles SIGINT and SIGTERM meanwhile.
 class ClusterTrainer {
@@ -43,7 +44,8 @@ class ClusterTrainer {
 
   /// Returns the result of the last `run()`.
   [[nodiscard]] auto result() const noexcept -> const TrainingResult& {
-    return local_ ? local_->result() : evaluator_ ? evaluator_->result() : report_.result();
+    if (local_) return local_->result();
+    return evaluator_ ? evaluator_->result() : onlooker_ ? onlooker_->result() : report_.result();
   }
 
  private:
@@ -55,6 +57,7 @@ class ClusterTrainer {
   ClusterFlags flags_;
   std::optional<Trainer> local_;  // runs the job if there is no job name
   std::optional<Evaluator> evaluator_;  // if this task is one
+  std::optional<Onlooker> onlooker_;  // if this task is one
   TrainingReport report_;
 };
 

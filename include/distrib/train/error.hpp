@@ -14,7 +14,7 @@ enum class train_errc {
   no_end = 1,      ///< Nothing says when the job ends, or it ends at step 0. Add the hook `StopAtStep{n}`, or `.repeat(n)` to the data.
   too_little_data, ///< The data are not enough for one whole step. Add records, or reduce the batch size or the number of workers.
   no_workers,      ///< The job has 0 workers, 0 parameter servers or 0 shards. Ask for at least one of each: see `LocalMode`, and `sim::Options`.
-  nothing_to_evaluate, ///< This task is an evaluator, but the trainer has no `Evaluate`, or no `SaveCheckpoint` whose directory it could follow. Add both to the hooks.
+  nothing_to_evaluate, ///< This task is an evaluator or an onlooker, but the trainer has no `Evaluate`; or it is an evaluator, and there is no `SaveCheckpoint` whose directory it could follow. Add what is missing to the hooks.
   no_such_variable, ///< `with_updater` has a prefix or a predicate that fits no variable or table; or `with_initial_checkpoint`, or `updaters()` of the model, has a name that does not exist. Use one of the names in the text, or the beginning of one.
   too_few_workers, ///< A consistency has more `replicas_to_aggregate` than there are workers, so no step would ever be complete. Aggregate at most as many as there are workers, or start more workers.
   no_replicas,     ///< The job cannot have this number of replicas of each shard: it must be 1, or 2 in a synchronous job without backup workers and without `OwnBatches`, with at least 2 parameter servers. Use `BulkSynchronousParallel{}`, or start more servers.

@@ -48,7 +48,7 @@ class SessionLoop {
   const ClusterFlags flags_;
   const bool is_chief_;
   TrainingReport report_;
-  std::unique_ptr<ClusterTrainer> other_role_;  // of a process that computes nothing: parameter server, evaluator
+  std::unique_ptr<ClusterTrainer> other_role_;  // of a process that computes nothing, such as a parameter server
   std::unique_ptr<TrainingRun> run_;  // null: the session is over, or the process has another role
   bool is_wanted_ = false;  // a contribution, as `should_stop` has said
   bool is_over_ = false;

@@ -18,6 +18,7 @@
 #include <distrib/train/impl/metrics.ipp>
 #include <distrib/train/impl/model_updaters.ipp>
 #include <distrib/train/impl/named_values.ipp>
+#include <distrib/train/impl/onlooker.ipp>
 #include <distrib/train/impl/parameters_sha256.ipp>
 #include <distrib/train/impl/roc_auc.ipp>
 #include <distrib/train/impl/session_loop.ipp>

@@ -42,7 +42,7 @@ concept StepOfOwnBatch = requires(F& step, const Values<typename M::Variables>& 
 ///
 /// It pulls the values, `run` calls the step with them, and it pushes the gradients that the step has written: exactly
 /// what a trainer does with a model, through the same code, so the bits are the same. Made by
-/// `session(model)....open()`. In a process that is a parameter server or an evaluator, the first `should_stop()` does
+/// `session(model)....open()`. In a process that is a parameter server, an evaluator or an onlooker, the first `should_stop()` does
 /// that work and returns true when it is over, so the same program serves for all roles.
 ///
 /// Each step counts once. If a failure loses a contribution, `run` is called for the same step (`StepContext::step`)

@@ -38,13 +38,15 @@ struct FilesBench {
   // --- the shell and the service ---
 
   void operator()(const CutWork& work) {
-    static const char* const kinds[] = {"open", "start", "load", "send", "save", "drop", "finish", "look"};
+    static const char* const kinds[] = {"open", "start",  "load", "send",      "save",
+                                        "drop", "finish", "look", "save ranks"};
     std::string text = std::string{"work: "} + kinds[static_cast<int>(work.kind)];
     if (work.owner)
       text += " replica " + std::to_string(work.owner->replica) + " in " + work.owner->settings.directory + " of " +
               std::to_string(work.owner->job.total_steps) + " steps, " + std::to_string(work.owner->updaters.size()) +
               " updaters";
-    if (work.kind != Kind::open && work.kind != Kind::finish && work.kind != Kind::look)
+    if (work.kind == Kind::save_ranks) text += " up to " + std::to_string(work.ranks->horizon);
+    else if (work.kind != Kind::open && work.kind != Kind::finish && work.kind != Kind::look)
       text += work.is_initial ? " initial" : " " + std::to_string(work.step);
     if (work.kind == Kind::save) text += story::text(work.save.cut.values);
     if (work.unneeded) text += " unneeded";
@@ -58,11 +60,15 @@ struct FilesBench {
   }
   void operator()(const EndTask& end) { told.push_back("end " + std::to_string(end.code) + ": " + end.why.where); }
 
-  void opened(const std::vector<distrib::DurableCut>& cuts, const Cut* newest, Instant) {
+  void opened(const std::vector<distrib::DurableCut>& cuts, const Cut* newest, Instant,
+              const std::optional<distrib::RankFile>& ranks) {
     if (refuses) throw_error(*refuses, "tables");
     told.push_back("opened with " + story::text(story::steps_of(cuts)) + ": " +
-                   (newest ? story::text(newest->values) : " nothing"));
+                   (newest ? story::text(newest->values) : " nothing") +
+                   (ranks ? ", ranks up to " + std::to_string(ranks->horizon) : ""));
   }
+  void ranks_saved(Instant) { told.push_back("ranks saved"); }
+  void ranks_not_saved(const Error& why, Instant) { told.push_back("ranks not saved: " + why.where); }
   void not_opened(const Error& why) { told.push_back("not opened: " + why.where); }
   void cut_saved(Step step, Instant) { told.push_back("saved " + std::to_string(step)); }
   void save_failed(const Error& why, Instant) { told.push_back("not saved: " + why.where); }
@@ -316,5 +322,20 @@ TEST_CASE("ShardFiles: cuts for and from the other replica, cuts that are droppe
       {"it cannot be removed", bench.failed(Kind::drop, make_error_code(std::errc::io_error), 6), {}},
       {"the job is done", [&] { bench.files.finish(bench); }, {"work: finish"}},
       {"the work failed, which does not matter", bench.failed(Kind::finish, make_error_code(std::errc::io_error)), {}},
+  });
+}
+
+TEST_CASE("ShardFiles: the log of the ranks is opened with the cuts, and saved", "[ps]") {
+  FilesBench bench;
+  CutWork found{.kind = Kind::open, .cuts = story::cuts_at({3}, {})};
+  found.ranks = distrib::RankFile{40, {}};
+  bench.tell({
+      {"the cuts and the log", bench.performed(std::move(found)), {"work: start 3"}},
+      {"the newest cut",
+       bench.has_read(Kind::start, 3, 7),
+       {"restored: going on from its cut of step 3", "opened with 3:  w=7, ranks up to 40"}},
+      {"it is raised", [&] { bench.files.save_ranks({80, {}}, bench); }, {"work: save ranks up to 80"}},
+      {"durable", bench.performed({.kind = Kind::save_ranks}), {"ranks saved"}},
+      {"not durable", bench.failed(Kind::save_ranks, checkpoint_errc::no_room), {"ranks not saved: a file"}},
   });
 }

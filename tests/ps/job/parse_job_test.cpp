@@ -67,8 +67,8 @@ auto equal(const Job& one, const Job& other) -> bool {
          one.local_updater == other.local_updater && one.gradient_clipping == other.gradient_clipping &&
          one.reduction == other.reduction && one.check_numerics == other.check_numerics &&
          one.wire_format == other.wire_format && one.consistency == other.consistency && one.data == other.data &&
-         one.replayable == other.replayable && one.ranks == other.ranks && one.total_steps == other.total_steps &&
-         one.cut_interval == other.cut_interval;
+         one.replayable == other.replayable && one.ranks == other.ranks && one.most_ranks == other.most_ranks &&
+         one.total_steps == other.total_steps && one.cut_interval == other.cut_interval;
 }
 
 /// Where a text is refused; empty if it is accepted.
@@ -288,6 +288,9 @@ TEST_CASE("parse_job: names the first line that is not understood", "[ps]") {
       {"ranks 3", "replayable false\nreplayable false\nranks 3", "line 22, 'replayable false'"},
       {"ranks 3", "ranks 0", "line 21, 'ranks 0'"},
       {"ranks 3", "ranks 1048577", "line 21, 'ranks 1048577'"},
+      {"ranks 3", "ranks 3\nmost_ranks 2", "line 22, 'most_ranks 2'"},
+      {"ranks 3", "ranks 3\nmost_ranks 1048577", "line 22, 'most_ranks 1048577'"},
+      {"ranks 3", "replayable false\nranks 3\nmost_ranks 3", "line 23, 'most_ranks 3'"},
       {"total_steps 6000", "total_steps 0", "line 22, 'total_steps 0'"},
       {"cut_interval 200", "cut_interval 2e2", "line 23, 'cut_interval 2e2'"},
       {"cut_interval 200\n", "", "line 23, ''"},
@@ -309,6 +312,14 @@ TEST_CASE("parse_job: names the first line that is not understood", "[ps]") {
   }
   replicated.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 3};  // every rank
   CHECK(equal(parse_job(to_text(replicated)), replicated));
+  Job changing = parse_job(with("ranks 3", "ranks 3\nmost_ranks 64"));
+  CHECK(changing.most_ranks == 64);
+  CHECK(changing.rank_names() == 64);
+  CHECK(equal(parse_job(to_text(changing)), changing));
+  for (const distrib::Consistency other : others) {
+    changing.consistency = other;
+    CHECK(refused_at(to_text(changing)) == "line 22, 'most_ranks 64'");
+  }
   CHECK(refused_at("") == "line 1, ''");
   CHECK(refused_at(std::string(64, '\n')) == "line 1, ''");
   CHECK(refused_at(std::string(1 << 20, 'x')) == "line 1, '" + std::string(120, 'x') + "'");

@@ -106,3 +106,12 @@ TEST_CASE("is_rank_entry: what an unknown client says is checked", "[ps]") {
   CHECK_FALSE(is_rank_entry({0, 1, {1}}, 8));
   CHECK_FALSE(is_rank_entry({5, 0, {1}}, 8));
 }
+
+TEST_CASE("RankLog: counts contributions through a step", "[ps]") {
+  RankLog log{3};
+  log.add(entry_from(5, 1, {2, 6}));
+  CHECK(log.contributions_through(0) == 0);
+  CHECK(log.contributions_through(4) == 12);
+  CHECK(log.contributions_through(5) == 14);
+  CHECK(log.contributions_through(9) == 22);
+}

@@ -111,6 +111,10 @@ struct ServiceBench : distrib::ShardShell {
   auto cancel(char who, std::uint64_t number) {
     return [=, this] { service.happened(&of(who), of(who).cancel(number), now); };
   }
+  auto look(char who, std::uint64_t number, Step step) {
+    return call<distrib::Look>(who, number, {hash_of(job), step});
+  }
+  auto look_newest(char who, std::uint64_t number) { return call<distrib::Look>(who, number, {hash_of(job), 0, true}); }
   auto credit(char who, std::size_t items) {
     return [=, this] {
       of(who).credit = items;
@@ -124,6 +128,9 @@ struct ServiceBench : distrib::ShardShell {
   }
   auto opened() {
     return [this] { service.opened({}, nullptr, now); };
+  }
+  auto ranks_saved() {
+    return [this] { service.ranks_saved(now); };
   }
   auto opened_from(Step newest, float value, std::vector<Step> cuts) {
     return [=, this] {
@@ -198,6 +205,10 @@ struct ServiceBench : distrib::ShardShell {
     const Cut cut = std::move(action).finish();
     told.push_back("shell save " + std::to_string(cut.step) + story::text(cut.values) + story::text(cut.tables));
   }
+  void save_ranks(distrib::RankFile file) override {
+    told.push_back("shell save ranks up to " + std::to_string(file.horizon) + ", entries " +
+                   std::to_string(file.entries.size()));
+  }
   void load(Step step) override { told.push_back("shell load " + std::to_string(step)); }
   void drop(distrib::DropCut drop) override {
     told.push_back("shell drop " + std::to_string(drop.step) + (drop.unneeded ? " unneeded" : ""));
@@ -212,6 +223,7 @@ struct ServiceBench : distrib::ShardShell {
   }
   void joined_twice(Rank rank) override { told.push_back("shell rank " + std::to_string(rank) + " joined twice"); }
   void joined_unlike(const std::string& text) override { told.push_back("shell " + text); }
+  void asked_for_ranks(const std::string& text) override { told.push_back("shell " + text); }
   void last_export_missing() override { told.push_back("shell last export missing"); }
   void ended(int code, const distrib::Error& why) override {
     const std::string words = why ? ": " + why.code.message() + " (" + why.where + ")" : std::string{};
@@ -1623,4 +1635,265 @@ TEST_CASE("ShardService: calls that wait fail with the reason for which the job 
         "shell ended 65: the job has no such rank: start as many workers as the job has (step 3 of rank 2)"}},
       {"it is over", bench.saved(3), {}},
   });
+}
+
+// --- onlookers ---
+
+TEST_CASE("ShardService: an onlooker is answered with the newest values, a step, or that the step is gone", "[ps]") {
+  ServiceBench bench{job_of(1, 9, 3)};
+  bench.tell({
+      {"no job",
+       bench.look_newest('d', 1),
+       {"d1 failed: no worker connected in time: look at the workers' logs, then start this task again (the shard "
+        "knows "
+        "no job yet)"}},
+      {"the text", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"the cuts are not read yet", bench.look_newest('d', 2), {}},
+      {"they are", bench.opened(), {"d2 values counted=0 w=0 k=0 cuts=0", "a1 joined k=0 cuts=0"}},
+      {"another job",
+       bench.call<distrib::Look>('d', 3, {"abc", 0, true}),
+       {"d3 failed: this belongs to another job: use the same program and flags, or another directory (the hash of an "
+        "onlooker's job)"}},
+      {"in the future", bench.look('d', 4, 1), {}},
+      {"reached", bench.push('a', 2, 1, 0, 1), {"d4 values counted=1 w=-1 k=1 cuts=0", "a2 pushed k=1 cuts=0"}},
+      {"the step before", bench.look('d', 5, 0), {"d5 values counted=0 w=0 k=1 cuts=0"}},
+      {"one more", bench.push('a', 3, 2, 0, 1), {"a3 pushed k=2 cuts=0"}},
+      {"not kept", bench.look('d', 6, 0), {"d6 gone k=2 cuts=0"}},
+      {"the newest", bench.look_newest('d', 7), {"d7 values counted=2 w=-2 k=2 cuts=0"}},
+  });
+}
+
+TEST_CASE("ShardService: an onlooker is no rank: it is not joined, and the job ends without it", "[ps]") {
+  ServiceBench bench{job_of(1, 1, 1)};
+  bench.join_all();
+  bench.tell({
+      {"a look", bench.look_newest('d', 1), {"d1 values counted=0 w=0 k=0 cuts=0"}},
+      {"no push from it",
+       bench.push('d', 2, 1, 0, 1),
+       {"d2 failed: a call before Join: call Join first on every new connection"}},
+      {"no pull", bench.pull('d', 3, 0), {"d3 failed: a call before Join: call Join first on every new connection"}},
+      {"the end", bench.look('d', 4, distrib::end_of_job), {}},
+      {"a step that never comes", bench.look('e', 1, 1), {}},
+      {"the status", bench.call<distrib::Status>('b', 1), {"b1 status"}},
+  });
+  REQUIRE(bench.of('b').status.of_ranks.size() == 1);
+  CHECK(bench.of('b').status.parked == 0);
+  CHECK(bench.of('b').status.pulls == 0);
+  bench.tell({
+      {"the rank leaves", bench.closed('a'), {}},
+      {"the status", bench.call<distrib::Status>('b', 2), {"b2 status"}},
+  });
+  CHECK_FALSE(bench.of('b').status.of_ranks[0].here);
+  bench.tell({
+      {"it comes back", bench.join('a', 5, 0), {"a5 joined k=0 cuts=0"}},
+      {"the last step: the end is there",
+       bench.push('a', 6, 1, 0, 1),
+       {"shell save 1 w=-1", "e1 values counted=1 w=-1 k=1 cuts=0", "a6 pushed k=1 cuts=0",
+        "d4 values counted=1 w=-1 k=1 cuts=0"}},
+      {"they wait for nothing", bench.look('e', 2, 2), {"e2 values counted=1 w=-1 k=1 cuts=0"}},
+      {"saved", bench.saved(1), {"a5 notice k=1 cuts=0,1"}},
+      {"done, although onlookers are here", bench.call<distrib::Goodbye>('a', 7), {"a7 ok", "a5 end", "shell ended 0"}},
+      {"late",
+       bench.look_newest('d', 5),
+       {"d5 failed: the job is done, and this shard serves no worker any more: the last checkpoint has the result"}},
+  });
+}
+
+TEST_CASE("ShardService: looks that wait end with the shard", "[ps]") {
+  ServiceBench bench{job_of(1, 9, 9)};
+  bench.join_all();
+  bench.tell({
+      {"a look", bench.look('d', 1, 5), {}},
+      {"the end of the job", bench.look('e', 1, distrib::end_of_job), {}},
+      {"it is asked to end",
+       bench.stop(),
+       {"a1 end", "d1 failed: the connection is closed: connect again",
+        "e1 failed: the connection is closed: connect again", "shell ended 1"}},
+  });
+}
+
+TEST_CASE("ShardService: an onlooker that leaves, or cancels, leaves nothing behind", "[ps]") {
+  ServiceBench bench{job_of(1, 9, 9)};
+  bench.join_all();
+  bench.tell({
+      {"a look", bench.look('d', 1, 1), {}},
+      {"cancelled", bench.cancel('d', 1), {}},
+      {"another one at once", bench.look('d', 2, 2), {}},
+      {"a second onlooker", bench.look('e', 1, 1), {}},
+      {"gone", bench.closed('e'), {}},
+      {"step 1", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=1 cuts=0"}},
+      {"step 2", bench.push('a', 3, 2, 0, 1), {"d2 values counted=2 w=-2 k=2 cuts=0", "a3 pushed k=2 cuts=0"}},
+  });
+}
+
+TEST_CASE("ShardService: a look that asks for too much is refused, and the job goes on", "[ps]") {
+  ServiceBench tables{story::with_tables(job_of(1, 9, 9)), {}, {.max_pull_bytes = 100}};
+  tables.join_all();
+  const auto with_rows = [&](std::uint64_t number, const distrib::KeyLists& keys) {
+    return tables.call<distrib::Look>('d', number, {hash_of(tables.job), 0, true, story::wanted(keys).keys});
+  };
+  tables.tell({
+      {"two rows",
+       with_rows(1, {{1, 2}, {}}),
+       {"d1 failed: a pull asks for more rows than one answer may hold: ask for fewer keys at once, or raise "
+        "max_pull_bytes (128 bytes, allowed are 100)"}},
+      {"no such row",
+       with_rows(2, {{}, {3}}),
+       {"d2 failed: the table has no such row: look up only keys of the table (a look)"}},
+      {"a row", with_rows(3, {{1}, {}}), {"d3 values counted=0 w=0 rows=8 k=0 cuts=0"}},
+      {"nothing has happened to the job", tables.pull('a', 2, 0), {"a2 values counted=0 w=0 k=0 cuts=0"}},
+  });
+}
+
+TEST_CASE("ShardService: in an asynchronous job a look is answered at once, and the end when it is durable", "[ps]") {
+  ServiceBench bench{job_of(2, 2, 2, asynchronous)};
+  bench.join_all();
+  bench.tell({
+      {"a look", bench.look_newest('d', 1), {"d1 values counted=0 w=0 k=0 cuts="}},
+      {"the end", bench.look('e', 1, distrib::end_of_job), {}},
+      {"rank 0", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=1 cuts=0"}},
+      {"a look", bench.look_newest('d', 2), {"d2 values counted=1 w=-1 k=1 cuts="}},
+      {"rank 1", bench.push('b', 2, 1, 1, 1), {"shell save 2 w=-2", "b2 pushed k=1 cuts=0"}},
+      {"not durable yet", bench.look_newest('d', 3), {"d3 values counted=2 w=-2 k=2 cuts="}},
+      {"durable",
+       bench.saved(2),
+       {"a1 notice k=1 cuts=1", "b1 notice k=1 cuts=1", "e1 values counted=2 w=-2 k=2 cuts="}},
+  });
+}
+
+namespace {
+
+/// A job that begins with ranks 0 and 1, and may have ranks 0 to 3. Its horizon is kept two steps ahead.
+auto scaled_bench() -> ServiceBench {
+  Job job = job_of(2, 9, 3);
+  job.most_ranks = 4;
+  ShardOptions options;
+  options.rank_steps_ahead = 2;
+  return ServiceBench{job, {}, options};
+}
+
+auto asked_for(Step from, std::uint64_t number, std::vector<Rank> ranks) -> distrib::ScaleRequest {
+  return {std::make_shared<const distrib::RankEntry>(distrib::RankEntry{from, number, std::move(ranks)})};
+}
+
+}  // namespace
+
+TEST_CASE("ShardService: other ranks are asked for, saved, and make their steps", "[ps]") {
+  ServiceBench bench = scaled_bench();
+  const auto first = std::make_shared<const distrib::RankEntry>(distrib::RankEntry{1, 0, {0, 1}});
+  auto more = asked_for(4, 9, {0, 2, 3});
+  more.who = "ann@host";
+  const std::string fixed =
+      "g1 failed: the ranks of this job cannot change, or it has not begun: start it with most_ranks";
+  const std::string soon = "that step may be under way already: ask for other ranks from a step after the horizon";
+  const std::string bad =
+      "these ranks cannot make steps of the job: name at least one rank, each once, and all below most_ranks";
+  const std::string place = "/job:ps/task:0, shard 0, horizon 3, step 0";
+  const std::string at = " (" + place + ")";
+  const auto push = [&](char who, std::uint64_t number, Step step, Rank rank, distrib::SharedRankEntry entry) {
+    distrib::PushRequest request{step, rank, 0, block(2)};
+    request.entry = std::move(entry);
+    return bench.call<distrib::Push>(who, number, request);
+  };
+  bench.tell({
+      {"no job yet", bench.call<distrib::Scale>('g', 1), {fixed + " (/job:ps/task:0, shard 0: it knows no job yet)"}},
+      {"", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"no cuts yet",
+       bench.call<distrib::Scale>('g', 1),
+       {fixed + " (/job:ps/task:0, shard 0: it still reads its cuts)"}},
+      {"the file of the log", bench.opened(), {"shell save ranks up to 3, entries 0", "a1 joined k=0 cuts=0"}},
+      {"a rank that makes no step yet", bench.join('c', 1, 2), {"c1 joined k=0 cuts=0"}},
+      {"E1: nothing may be told", bench.pull('a', 2, 0), {}},
+      {"the horizon", bench.call<distrib::Scale>('g', 2), {"g2 horizon 0 step 0"}},
+      {"durable", bench.ranks_saved(), {"a2 values counted=0 w=0 k=0 cuts=0"}},
+      {"E2: too late",
+       bench.call<distrib::Scale>('g', 3, asked_for(3, 9, {0})),
+       {"g3 failed: " + soon + at,
+        "shell a client asks for ranks 0 (1) from step 3: refused by " + place + ": " + soon}},
+      {"in time", bench.call<distrib::Scale>('g', 4, more), {"shell save ranks up to 3, entries 1"}},
+      {"E3: durable",
+       bench.ranks_saved(),
+       {"g4 taken, horizon 3 step 0",
+        "shell a client (ann@host) asks for ranks 0, 2-3 (3) from step 4: taken by /job:ps/task:0, shard 0, which is "
+        "at "
+        "step 0"}},
+      {"a rank that the job cannot have",
+       bench.call<distrib::Scale>('g', 5, asked_for(40, 9, {4})),
+       {"g5 failed: " + bad + at,
+        "shell a client asks for ranks 4 (1) from step 40: refused by " + place + ": " + bad}},
+      {"no rank",
+       bench.call<distrib::Scale>('g', 6, asked_for(40, 9, {})),
+       {"g6 failed: " + bad + at, "shell a client asks for ranks (0) from step 1: refused by " + place + ": " + bad}},
+      {"", push('a', 3, 1, 0, first), {"a3 pushed k=0 cuts=0"}},
+      {"", push('c', 2, 1, 1, first), {"c2 pushed k=1 cuts=0"}},
+      {"", push('a', 4, 2, 0, first), {"a4 pushed k=1 cuts=0"}},
+      {"half of the way is left",
+       push('c', 3, 2, 1, first),
+       {"c3 pushed k=2 cuts=0", "shell save ranks up to 5, entries 1"}},
+  });
+}
+
+TEST_CASE("ShardService: a shard whose log of the ranks cannot be saved ends, and calls for other ranks with it",
+          "[ps]") {
+  ServiceBench bench = scaled_bench();
+  bench.bring('a', 1, 0)();
+  bench.opened()();
+  bench.call<distrib::Scale>('g', 1, asked_for(40, 9, {0}))();
+  bench.told.clear();
+  bench.service.ranks_not_saved({make_error_code(std::errc::io_error), "a file"}, bench.now);
+  CHECK(std::ranges::find(bench.told, "g1 failed: the connection is closed: connect again") != bench.told.end());
+  CHECK_THAT(bench.told.back(), ContainsSubstring("shell ended 74"));
+}
+
+TEST_CASE("ShardService: while the disk is full, the log of the ranks is saved again after a pause", "[ps]") {
+  ServiceBench bench = scaled_bench();
+  bench.bring('a', 1, 0)();
+  const auto fails = [&] { bench.service.ranks_not_saved({distrib::checkpoint_errc::no_room, "a file"}, bench.now); };
+  bench.tell({
+      {"the file of the log", bench.opened(), {"shell save ranks up to 3, entries 0", "a1 joined k=0 cuts=0"}},
+      {"", bench.pull('a', 2, 0), {}},
+      {"no room", fails, {}},
+      {"asked meanwhile", bench.call<distrib::Scale>('g', 1, asked_for(4, 9, {0})), {}},
+      {"again", bench.wakes_after(ShardOptions{}.save_again_after), {"shell save ranks up to 3, entries 0"}},
+      {"durable", bench.ranks_saved(), {"a2 values counted=0 w=0 k=0 cuts=0", "shell save ranks up to 3, entries 1"}},
+  });
+}
+
+TEST_CASE("ShardService: nobody waits for a rank that looks on", "[ps]") {
+  ServiceBench bench = scaled_bench();
+  bench.bring('a', 1, 0)();
+  bench.opened()();
+  bench.ranks_saved()();
+  bench.join('b', 1, 3)();
+  bench.call<distrib::Scale>('g', 1, asked_for(4, 9, {1, 3}))();
+  bench.ranks_saved()();
+  const auto looks_on = [&] {
+    std::vector<bool> each;
+    for (const auto& rank : bench.service.status(bench.now).of_ranks) each.push_back(rank.looks_on);
+    return each;
+  };
+  CHECK(looks_on() == std::vector<bool>{false, false, true, true});
+  const auto first = std::make_shared<const distrib::RankEntry>(distrib::RankEntry{1, 0, {0, 1}});
+  for (Step step = 1; step <= 3; ++step) {
+    for (const Rank rank : {0U, 1U}) {
+      distrib::PushRequest request{step, rank, 0, block(2)};
+      request.entry = first;
+      bench.call<distrib::Push>('a', 10 * step + rank, request)();
+    }
+    bench.ranks_saved()();
+  }
+  CHECK(bench.service.step() == 3);
+  CHECK(looks_on() == std::vector<bool>{true, false, true, false});
+  const auto status = bench.service.status(bench.now);
+  CHECK(status.contributions == 6);
+  CHECK(status.staleness == 0);
+}
+
+TEST_CASE("ShardService: the ranks of other jobs cannot change", "[ps]") {
+  ServiceBench bench{job_of(1, 9, 3)};
+  bench.join_all();
+  bench.tell({{"",
+               bench.call<distrib::Scale>('g', 1, asked_for(40, 9, {0})),
+               {"g1 failed: the ranks of this job cannot change, or it has not begun: start it with most_ranks "
+                "(/job:ps/task:0, shard 0: the ranks of its job are fixed)"}}});
 }

@@ -3,11 +3,14 @@
 
 #include <distrib/core/sha256.hpp>
 #include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/rpc/router.hpp>
 
 #include "support/catch.hpp"
 
 #include <chrono>
+#include <memory>
+#include <vector>
 
 using distrib::JoinItem;
 using distrib::JoinRequest;
@@ -291,6 +294,20 @@ TEST_CASE("messages: a Join says whether its process has begun a contribution, a
   CHECK_FALSE(carried(JoinRequest{7, "abc", {}, {}}).has_begun);
 }
 
+TEST_CASE("messages: a Look names a step, or asks for the newest one", "[ps]") {
+  const auto step = carried(distrib::LookRequest{"abc", 0});
+  CHECK(step.job_hash == "abc");
+  CHECK(step.step == 0);
+  CHECK_FALSE(step.newest);
+  CHECK(carried(distrib::LookRequest{"abc", distrib::end_of_job}).step == distrib::end_of_job);
+  CHECK(carried(distrib::LookRequest{"abc", 0, true}).newest);
+  WireWriter head;
+  distrib::LookRequest{"abc", 5, true}.encode(head);
+  CHECK(distrib::to_hex(head.view()) == "0a0361626310051801");
+  distrib::LookRequest damaged;
+  CHECK_FALSE(damaged.decode(head.view().first(4)));
+}
+
 TEST_CASE("messages: a client knows the errors of shards by their categories", "[ps]") {
   const auto carry = [](std::error_code code) {
     WireWriter head;
@@ -309,7 +326,55 @@ TEST_CASE("messages: all methods have different ids", "[ps]") {
                          distrib::on<distrib::Save>(nothing),    distrib::on<distrib::Leave>(nothing),
                          distrib::on<distrib::Goodbye>(nothing), distrib::on<distrib::Status>(nothing),
                          distrib::on<distrib::CatchUp>(nothing), distrib::on<distrib::State>(nothing),
-                         distrib::on<distrib::PushSum>(nothing), distrib::on<distrib::AskRanks>(nothing)};
+                         distrib::on<distrib::PushSum>(nothing), distrib::on<distrib::AskRanks>(nothing),
+                         distrib::on<distrib::Look>(nothing)};
   static_cast<void>(router);
   SUCCEED();
+}
+
+TEST_CASE("messages: ranks that change travel with progress and contributions, and cost nothing otherwise", "[ps]") {
+  using distrib::Rank;
+  using distrib::RankEntry;
+  using distrib::RankLog;
+  const auto entry = std::make_shared<const RankEntry>(RankEntry{12, 5, {0, 1, 4}});
+  RankLog log{2};
+  log.add(entry);
+  Progress progress{7, {0}};
+  const auto bytes_without = [](const Progress& of) {
+    WireWriter head;
+    encode_progress(head, 1, of);
+    return head.size();
+  };
+  const std::size_t plain = bytes_without(progress);
+  progress.ranks = std::make_shared<const RankLog>(RankLog{2});
+  CHECK(bytes_without(progress) == plain);  // the ranks that the job begins with
+  progress.ranks = std::make_shared<const RankLog>(log);
+  const auto read = carried(distrib::PushReply{progress, false}).progress;
+  REQUIRE(read.ranks != nullptr);
+  RankLog known{2};
+  known.add(*read.ranks);
+  CHECK(known == log);
+  CHECK(carried(distrib::PushReply{Progress{7, {0}}, false}).progress.ranks == nullptr);
+  distrib::PushRequest push{41, 3, 40, nullptr};
+  CHECK(carried(push).entry == nullptr);
+  push.entry = entry;
+  REQUIRE(carried(push).entry != nullptr);
+  CHECK(*carried(push).entry == *entry);
+  CHECK(carried(distrib::ScaleRequest{}).entry == nullptr);
+  REQUIRE(carried(distrib::ScaleRequest{entry}).entry != nullptr);
+  CHECK(*carried(distrib::ScaleRequest{entry}).entry == *entry);
+  CHECK(carried(distrib::ScaleRequest{entry, "ann@host"}).who == "ann@host");
+  CHECK(carried(distrib::ScaleRequest{nullptr, std::string(1000, 'x')}).who == std::string(200, 'x'));
+  const auto empty = std::make_shared<const RankEntry>(RankEntry{12, 5, {}});
+  REQUIRE(carried(distrib::ScaleRequest{empty}).entry != nullptr);  // the shard says what is wrong
+  CHECK(carried(distrib::ScaleRequest{empty}).entry->ranks.empty());
+  const auto reply = carried(distrib::ScaleReply{true, 99, 7});
+  CHECK(reply.taken);
+  CHECK(reply.horizon == 99);
+  CHECK(reply.step == 7);
+  WireWriter damaged;
+  damaged.message(8, [](WireWriter&) {});
+  Progress ignored;
+  CHECK_FALSE(decode_progress(damaged.view(), ignored));
+  CHECK_FALSE(push.decode(damaged.view()));
 }

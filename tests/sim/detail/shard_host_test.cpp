@@ -42,7 +42,7 @@ auto still_program(const Job& job) -> simulated::Program {
   const std::size_t bytes = ShardLayout{job, 0}.wire_block_bytes();
   simulated::Program program;
   program.prepare = [](Step) { return std::vector<WantedRows>{}; };
-  program.contribute = [bytes](Step, std::span<const SharedBuffer>) {
+  program.contribute = [bytes](const Compute&) {
     return std::vector<SharedBuffer>{std::make_shared<AlignedBuffer>(bytes)};
   };
   return program;

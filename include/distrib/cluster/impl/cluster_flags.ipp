@@ -101,8 +101,10 @@ DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, ClusterFlags::
   if (!texts.job_name || texts.job_name->empty()) return flags;  // without a job name the other flags do not count
   flags.job_name = *texts.job_name;
   const bool is_evaluator = flags.job_name == "evaluator";
-  if (flags.job_name != "ps" && flags.job_name != "worker" && !is_evaluator) {
-    error = {cluster_errc::no_such_job, "--job_name=" + flags.job_name + " (must be ps, worker or evaluator)"};
+  const bool is_onlooker = flags.job_name == "onlooker";  // there may be any number of them
+  if (flags.job_name != "ps" && flags.job_name != "worker" && !is_evaluator && !is_onlooker) {
+    error = {cluster_errc::no_such_job,
+             "--job_name=" + flags.job_name + " (must be ps, worker, evaluator or onlooker)"};
     return {};
   }
   flags.ps_hosts = hosts_of_flag("--ps_hosts", texts.ps_hosts, error);
@@ -116,7 +118,8 @@ DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, ClusterFlags::
   const std::string flag = "--task_index=" + std::string{index_text};
   if (!index || *index < 0 || *index > std::numeric_limits<std::uint32_t>::max()) {
     error = {cluster_errc::bad_integer, flag};
-  } else if (unlisted == ClusterFlags::UnlistedTask::refuse && static_cast<std::uint64_t>(*index) >= tasks) {
+  } else if (unlisted == ClusterFlags::UnlistedTask::refuse && !is_onlooker &&
+             static_cast<std::uint64_t>(*index) >= tasks) {
     error = {cluster_errc::no_such_task, flag + ": job '" + flags.job_name + "' has " + std::to_string(tasks) +
                                              (is_evaluator ? " task"
                                               : tasks == 1 ? " host"
@@ -193,7 +196,8 @@ DISTRIB_DECL auto flags_from_tf_config(std::string_view text, Error& error) -> C
     return {};
   }
   std::error_code ec;
-  check_role(config.cluster, *task, ec);
+  // An onlooker may be outside of the cluster, as an evaluator.
+  check_role(config.cluster, task->job == "onlooker" ? TaskId{"evaluator", 0} : *task, ec);
   if (ec) error = {ec, "TF_CONFIG: " + to_string(*told.task())};
   else if (flags.ps_hosts.empty()) error = {cluster_errc::empty_job, "TF_CONFIG: cluster.ps"};
   else if (rank_count(config.cluster) == 0) error = {cluster_errc::empty_job, "TF_CONFIG: cluster.worker"};

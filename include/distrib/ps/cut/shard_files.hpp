@@ -12,6 +12,7 @@
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/lineage.hpp>
+#include <distrib/ps/job/rank_file.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/shard_action.hpp>
@@ -45,6 +46,7 @@ struct CutWork {
     drop,  ///< Remove the cut of `step`: see `CutStore::drop`.
     finish,  ///< The job is done: remove the cuts that the user does not want.
     look,  ///< Has another process taken over the shard? Only in an object store.
+    save_ranks,  ///< Make `ranks` durable, in place of what was there. Only of a job whose ranks change.
   };
   Kind kind{};
   Step step = 0;  ///< The step of the cut; not for open and finish.
@@ -53,6 +55,7 @@ struct CutWork {
   Peer peer = 0;  ///< For send: the peer that asked.
   std::optional<CutOwner> owner = std::nullopt;  ///< For open.
   SaveCut save = {};  ///< For save.
+  std::optional<RankFile> ranks = std::nullopt;  ///< For save_ranks; and the result of open, empty if there is none.
 
   std::vector<DurableCut> cuts = {};  ///< The good cuts, steps ascending.
   std::vector<Error> refused = {};  ///< Why other cuts or files cannot be used: see `CutStore::list`.
@@ -101,6 +104,13 @@ class ShardFiles {
     out(std::move(work));
   }
 
+  /// Saves the log of the ranks. `ShardService::ranks_saved` or `ranks_not_saved` follows.
+  void save_ranks(RankFile file, auto& out) {
+    CutWork work{CutWork::Kind::save_ranks};
+    work.ranks = std::move(file);
+    out(std::move(work));
+  }
+
   /// Reads the cut of `step`. `ShardService::cut_loaded` or `load_failed` follows. Cut 0 is made again: it is in every
   /// list, but in no file.
   void load(Step step, auto& out) { out(CutWork{CutWork::Kind::load, step, step == 0}); }
@@ -141,6 +151,8 @@ class ShardFiles {
       case CutWork::Kind::load: return loaded(work, service, now, out);
       case CutWork::Kind::send: return service.state_read(work.peer, work.failure ? nullptr : &work.cut);
       case CutWork::Kind::save: return saved(std::move(work), service, now, out);
+      case CutWork::Kind::save_ranks:
+        return work.failure ? service.ranks_not_saved(work.failure, now) : service.ranks_saved(now);
       case CutWork::Kind::drop:
       case CutWork::Kind::finish:  // what could not be removed is found again by the next start
       case CutWork::Kind::look: return;
@@ -154,6 +166,7 @@ class ShardFiles {
     if (work.failure) return service.not_opened(work.failure);
     // Training from step 0 would overwrite cuts that the user may still repair.
     if (work.cuts.empty() && !work.refused.empty()) return service.not_opened(work.refused.front());
+    ranks_ = std::move(work.ranks);
     cuts_ = std::move(work.cuts);
     refused_ = std::move(work.refused);
     if (!cuts_.empty()) return out(CutWork{CutWork::Kind::start, cuts_.back().step});
@@ -185,7 +198,7 @@ class ShardFiles {
 
   void start(const Cut* newest, auto& service, Instant now) {
     try {
-      service.opened(std::move(cuts_), newest, now);
+      service.opened(std::move(cuts_), newest, now, std::exchange(ranks_, std::nullopt));
     } catch (const std::system_error& error) {  // tables that need more memory than there is
       service.not_opened(error_of(error));
     }
@@ -221,6 +234,7 @@ class ShardFiles {
   std::string directory_;
   std::string initial_checkpoint_;
   std::vector<DurableCut> cuts_;  // the good cuts, until the shard has started
+  std::optional<RankFile> ranks_;  // the log of the ranks, until then
   std::vector<Error> refused_;  // why others cannot be used
 };
 

@@ -7,6 +7,7 @@
 #endif
 
 #include <distrib/ps/cut/detail/impl/cut_files.ipp>
+#include <distrib/ps/cut/detail/impl/rank_files.ipp>
 #include <distrib/ps/cut/impl/copy_checkpoint.ipp>
 #include <distrib/ps/cut/impl/cut_object.ipp>
 #include <distrib/ps/cut/impl/cut_object_names.ipp>

@@ -4,11 +4,13 @@
 #include <distrib/core/error.hpp>
 #include <distrib/ps/cut/cut_store.hpp>
 #include <distrib/ps/cut/detail/posix_files.hpp>
+#include <distrib/ps/cut/detail/rank_files.hpp>
 #include <distrib/ps/cut/initial_checkpoint.hpp>
 #include <distrib/ps/cut/initial_cut.hpp>
 #include <distrib/ps/cut/object_access.hpp>
 #include <distrib/ps/cut/object_cuts.hpp>
 #include <distrib/ps/cut/shard_files.hpp>
+#include <distrib/ps/job/rank_file.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/record/any_object_store.hpp>
@@ -16,6 +18,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -62,6 +65,11 @@ class StoredCuts {
         if (objects_) objects_->save({&work.cut, 1});
         else store_->save(work.cut);
         return;
+      case CutWork::Kind::save_ranks:
+        if (objects_) objects_->save_ranks(*work.ranks);
+        else if (owner_.settings.directory.empty()) ranks_in_memory_ = work.ranks;
+        else perform_(detail::RankFiles{owner_.settings.directory, owner_.job, owner_.replica}.plan(*work.ranks));
+        return;
       case CutWork::Kind::drop:
         if (objects_) objects_->drop(work.step, work.unneeded);
         else store_->drop(work.step, work.unneeded);
@@ -85,10 +93,24 @@ class StoredCuts {
       objects_ = std::move(objects);
       return;
     }
+    if (owner_.job.most_ranks != 0 && !open_ranks(work)) return;
     // Cuts in memory replace files: they stay when the shard is opened again, as files would.
     if (!store_ || !owner_.settings.directory.empty())
       store_.emplace(owner_.settings, owner_.job, owner_.replica, owner_.updaters, perform_);
     work.cuts = store_->list(work.refused);
+  }
+
+  // Returns false, with `failure`, if the log of the ranks cannot be read.
+  auto open_ranks(CutWork& work) const -> bool {
+    const std::string& directory = owner_.settings.directory;
+    if (directory.empty()) {
+      work.ranks = ranks_in_memory_;
+      return true;
+    }
+    work.ranks = detail::RankFiles{directory, owner_.job, owner_.replica}.read(work.failure);
+    // The process before may have died between the rename and the sync: then the file could still go back.
+    if (work.ranks) perform_(FilePlan{FileAction::sync_directory(directory)});
+    return !work.failure;
   }
 
   void read_initial(CutWork& work) const {
@@ -102,6 +124,7 @@ class StoredCuts {
   ObjectAccess access_;
   CutOwner owner_;
   std::optional<CutStore<Perform>> store_;
+  std::optional<RankFile> ranks_in_memory_;  // in place of a file, as cuts in memory are
   std::unique_ptr<ObjectCuts> objects_;  // null: the directory is none of an object store
 };
 

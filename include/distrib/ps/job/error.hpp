@@ -52,6 +52,11 @@ enum class ps_errc {
   no_sums,           ///< A worker pushes the sum of several ranks, and the parameter server takes none: it is of an older version, or it continues a job that was begun in rank order. Start all tasks with one version, or push each rank alone: `ClusterMode::sum_ranks = false`.
   shard_done,        ///< A worker was started when a shard had ended with the job, and its task had not. There is nothing to do: the last checkpoint has the result, and a worker that finds it ends with code 0.
   ranks_differ,      ///< Contributions to one step state different ranks, although the log of the ranks says which make it: a shard has lost its file of it, or got an old one back. Give each shard its own newest file, or start again from a checkpoint with another directory.
+  fixed_ranks,       ///< Other ranks were asked for, and the job's ranks cannot change, or no job is known yet. Start the job with `most_ranks`; wait until it has begun.
+  ranks_too_soon,    ///< Other ranks were asked for from a step that may be under way already. Ask for a step after the horizon that the message names; `distrib scale --at +N` counts from there.
+  bad_ranks,         ///< The ranks that were asked for are none, do not ascend, or are not all below the job's `most_ranks`. Name at least one rank, each once, and only ranks that the job may have.
+  too_many_changes,  ///< The log of the ranks is full, or too many calls for other ranks wait. Ask again later; if the log is full, continue the job in another directory from its last checkpoint.
+  too_many_onlookers, ///< A shard has as many onlookers as it serves, or one of them has made a second call before the answer to its first. End an onlooker that is not needed; this one tries again by itself.
 };
 // clang-format on
 
@@ -146,6 +151,16 @@ inline constexpr ErrorText ps_texts[] = {
      "the job is done, and this shard serves no worker any more: the last checkpoint has the result"},
     {static_cast<int>(ps_errc::ranks_differ), failure::corrupt,
      "contributions to one step state different ranks: a shard has lost its log of the ranks, or got an old one back"},
+    {static_cast<int>(ps_errc::fixed_ranks), failure::unsupported,
+     "the ranks of this job cannot change, or it has not begun: start it with most_ranks"},
+    {static_cast<int>(ps_errc::ranks_too_soon), failure::invalid_argument,
+     "that step may be under way already: ask for other ranks from a step after the horizon"},
+    {static_cast<int>(ps_errc::bad_ranks), failure::invalid_argument,
+     "these ranks cannot make steps of the job: name at least one rank, each once, and all below most_ranks"},
+    {static_cast<int>(ps_errc::too_many_changes), failure::exhausted,
+     "the log of the ranks is full, or too many calls for other ranks wait: ask again later"},
+    {static_cast<int>(ps_errc::too_many_onlookers), failure::exhausted,
+     "the shard serves no more onlookers: end one that is not needed"},
 };
 
 /// Returns the category "distrib.ps".

@@ -128,6 +128,11 @@ struct Job {
   /// Returns the number of the updater of a variable or table: 0 is `updater`, i + 1 is `updaters_of[i]`.
   [[nodiscard]] DISTRIB_DECL auto updater_of(std::string_view variable) const noexcept -> std::size_t;
 
+  /// True if `most_ranks` may be set.
+  [[nodiscard]] auto can_change_ranks() const noexcept -> bool {
+    return consistency.can_have_replicas(ranks) && replicas == 1 && tables.empty() && replayable;
+  }
+
   /// Returns how many ranks may have contributions: 0 to this number - 1.
   [[nodiscard]] auto rank_names() const noexcept -> std::uint32_t { return std::max(ranks, most_ranks); }
 

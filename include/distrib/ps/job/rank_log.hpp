@@ -34,6 +34,8 @@ using SharedRankEntry = std::shared_ptr<const RankEntry>;
 
 /// Most entries of a log.
 inline constexpr std::size_t max_rank_entries = 4096;
+/// Most ranks of all entries of a log together.
+inline constexpr std::size_t max_logged_ranks = std::size_t{1} << 22;
 
 /// True if it may be an entry of a job with ranks below `most_ranks`, beside the ranks that the job begins with. For
 /// what an unknown client says.
@@ -50,8 +52,11 @@ class RankLog {
 
   /// Adds an entry. Returns false if that changes nothing: the log has it, or one of the same step that counts more.
   DISTRIB_DECL auto add(SharedRankEntry entry) -> bool;
-  /// Adds all entries of another log of the job.
+  /// Adds all entries of another log of the job, but for the ranks that it begins with.
   DISTRIB_DECL void add(const RankLog& other);
+
+  /// True if it may have one more entry with so many ranks.
+  [[nodiscard]] DISTRIB_DECL auto has_room_for(std::size_t ranks) const noexcept -> bool;
 
   /// Returns the entries that count, by ascending steps. The first one is from step 1.
   [[nodiscard]] auto entries() const noexcept -> std::span<const SharedRankEntry> { return entries_; }
@@ -65,6 +70,9 @@ class RankLog {
   /// and in a step in the order of its ranks. So each number is used once, whatever the log is. The rank must be one of
   /// the step's.
   [[nodiscard]] DISTRIB_DECL auto number_of(Step step, Rank rank) const noexcept -> std::uint64_t;
+
+  /// Returns how many contributions the steps from 1 to `step` have.
+  [[nodiscard]] DISTRIB_DECL auto contributions_through(Step step) const noexcept -> std::uint64_t;
 
   /// True if both say the same.
   [[nodiscard]] DISTRIB_DECL auto operator==(const RankLog& other) const noexcept -> bool;

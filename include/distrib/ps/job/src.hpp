@@ -18,6 +18,7 @@
 #include <distrib/ps/job/impl/lineage.ipp>
 #include <distrib/ps/job/impl/parse_job.ipp>
 #include <distrib/ps/job/impl/rank_block.ipp>
+#include <distrib/ps/job/impl/rank_file.ipp>
 #include <distrib/ps/job/impl/rank_log.ipp>
 #include <distrib/ps/job/impl/shard_layout.ipp>
 #include <distrib/ps/job/impl/table_share.ipp>

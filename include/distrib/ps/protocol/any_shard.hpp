@@ -8,6 +8,7 @@
 #include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/protocol/rank_log_core.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
 #include <distrib/ps/store/shard_action.hpp>
@@ -65,6 +66,10 @@ class AnyShard {
   /// Asynchronous: answers that there is no newer state.
   virtual void state(Peer peer, Step have, ShardSink& out) = 0;
   virtual void state_came(const Cut* cut, ShardSink& out) = 0;  ///< Asynchronous: does nothing.
+
+  /// Asynchronous: null.
+  [[nodiscard]] virtual auto rank_log() -> RankLogCore* = 0;
+  virtual void ranks_written(ShardSink& out) = 0;  ///< Asynchronous: does nothing.
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
   [[nodiscard]] virtual auto takes_sums() const -> bool = 0;  ///< Asynchronous: false.

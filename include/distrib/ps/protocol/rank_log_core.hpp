@@ -2,30 +2,26 @@
 #pragma once
 
 #include <distrib/core/decl.hpp>
+#include <distrib/ps/job/rank_file.hpp>
 #include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/step.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace distrib {
 inline namespace v0 {
 
-/// What a shard keeps of the log of the ranks, in a file of its own that is replaced as a whole. No Restore touches it.
-struct RankFile {
-  /// The horizon: no entry is taken any more that is from this step or an earlier one.
-  Step horizon = 0;
-  std::vector<SharedRankEntry> entries;  ///< All but the ranks that the job begins with.
-};
-
 /// What became of a proposal.
 struct RankAnswer {
   std::uint64_t caller = 0;  ///< As it was passed with the proposal.
   bool taken = false;  ///< True: the entry is durable here, and in force. False: propose a step after `horizon`.
   Step horizon = 0;
+  std::error_code why = {};  ///< Why it is not taken: `ps_errc::ranks_too_soon`, `bad_ranks` or `too_many_changes`.
 };
 
 /// One shard's part of the log of the ranks: takes proposals, says what must be durable before a value is told. Rules
@@ -44,8 +40,8 @@ class RankLogCore {
   /// beyond the newest step; at least 1. It must be called once; nothing is told and nothing is taken before.
   DISTRIB_DECL void open(const std::optional<RankFile>& file, Step steps_ahead);
 
-  /// Someone wants these ranks from a step on. E2: it is taken if that step is beyond the horizon. Its answer follows
-  /// when it is durable, or refused.
+  /// Someone wants these ranks from a step on. E2: it is taken if that step is beyond the horizon, and beyond the newest
+  /// step. Its answer follows when it is durable, or refused.
   DISTRIB_DECL void propose(std::uint64_t caller, RankEntry entry);
   /// A contribution states this entry, which is in force then (`is_rank_entry`, or the ranks that the job begins with).
   DISTRIB_DECL void hear(const SharedRankEntry& entry);
@@ -74,7 +70,9 @@ class RankLogCore {
   };
   static constexpr std::size_t most_asked = 64;
 
-  [[nodiscard]] DISTRIB_DECL auto may_take(const RankEntry& entry, const RankLog& log) const -> bool;
+  /// Returns why an entry is not taken.
+  [[nodiscard]] DISTRIB_DECL auto refuses(const RankEntry& entry, const RankLog& log, Step newest) const
+      -> std::error_code;
 
   Rank most_ranks_;
   SharedRankLog log_;

@@ -31,7 +31,7 @@ class ShardMeter {
 
   /// The shard of `job` starts, or goes to another step: forgets the newest contribution of each rank.
   void opened(const Job& job) {
-    newest_.assign(job.ranks, 0);
+    newest_.assign(job.rank_names(), 0);
     window_ = contribution_window(job);
   }
 

@@ -12,12 +12,16 @@
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/job/rank_block.hpp>
+#include <distrib/ps/job/rank_file.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
+#include <distrib/ps/protocol/rank_log_core.hpp>
 #include <distrib/ps/server/detail/block_checksum.hpp>
+#include <distrib/ps/server/detail/look_desk.hpp>
 #include <distrib/ps/server/detail/met_processes.hpp>
 #include <distrib/ps/server/detail/push_call.hpp>
 #include <distrib/ps/server/detail/rank_desk.hpp>
+#include <distrib/ps/server/detail/scale_calls.hpp>
 #include <distrib/ps/server/detail/served_job.hpp>
 #include <distrib/ps/server/detail/shard_peers.hpp>
 #include <distrib/ps/server/detail/state_call.hpp>
@@ -80,6 +84,7 @@ class ShardService final : private ShardSink {
   void happened(const Connection& connection, const ServerEvent& event, Instant now) {
     now_ = now;
     if (event.kind == ServerEvent::Kind::request) return router_.dispatch(connection, event);
+    if (event.kind == ServerEvent::Kind::cancelled) drop_look(looks_.cancelled(connection, event.call));
     const Peer peer = peers_.find(connection);
     if (peer == 0) return;
     Client& state = peers_[peer];
@@ -93,6 +98,8 @@ class ShardService final : private ShardSink {
   void closed(const Connection& connection, Instant now) {
     now_ = now;
     desk_.closed(connection);
+    drop_look(looks_.closed(connection));
+    scaling_.drop(connection);
     const Peer peer = peers_.find(connection);
     if (peer == 0) return;
     part(peer);
@@ -107,19 +114,25 @@ class ShardService final : private ShardSink {
 
   /// The result of `ShardShell::open`: the shard's durable cuts, steps ascending, and the newest of them. Null: the
   /// shard starts at step 0. If the shard has another replica, asks that replica for a newer state first, and no worker
-  /// joins before the answer.
+  /// joins before the answer. `ranks`: the log of the ranks as it was saved last, in a job whose ranks change.
   ///
   /// Errors: throws as `make_shard`, for example if the tables need more memory than there is. Then `not_opened` must
   /// be called.
-  void opened(std::vector<DurableCut> cuts, const Cut* newest, Instant now) {
+  void opened(std::vector<DurableCut> cuts, const Cut* newest, Instant now, const std::optional<RankFile>& ranks = {}) {
     now_ = now;
     core_ = job_.make_shard(std::move(cuts), newest);
+    if (RankLogCore* const log = core_->rank_log()) log->open(ranks, options_.rank_steps_ahead);
+    write_ranks();
     begin_exports(newest);
     begin_links(newest);
-    met_ = detail::MetProcesses{job_->ranks};
-    clock_.opened(now, job_->replicas > 1, job_->total_steps == open_end || job_.identity().processes != 0);
+    met_ = detail::MetProcesses{job_->rank_names()};
+    const bool has_dealt_ranks = job_.identity().processes != 0;
+    clock_.opened(now, job_->replicas > 1, job_->total_steps == open_end || has_dealt_ranks || job_->most_ranks != 0,
+                  job_->rank_names());
     meter_.opened(*job_.get());
+    wait_for_last_ranks();
     if (sending_.peer() != 0) core_->state(sending_.peer(), sending_.have(), *this);
+    answer_looks();
     if (job_->replicas == 1) return enter_all();
     starting_ = true;
     ask_sibling();
@@ -130,6 +143,7 @@ class ShardService final : private ShardSink {
   void not_opened(const Error& why) {
     job_.forget();
     sending_.send(sending_.peer(), nullptr);
+    looks_.fail_all(why.code, why.where);
     peers_.refuse_all(why.code, why.where);
   }
 
@@ -144,6 +158,7 @@ class ShardService final : private ShardSink {
       return end(exit_code::io_error, error_of(error));
     }
     if (std::exchange(starting_, false)) enter_all();
+    answer_looks();
   }
   /// The result of `ShardShell::send`. Null: the cut could not be read.
   void state_read(Peer peer, const Cut* cut) { sending_.send(peer, cut); }
@@ -161,11 +176,31 @@ class ShardService final : private ShardSink {
     if (over_at(now)) return;
     clock_.saved(now);
     core_->cut_saved(step, *this);
+    wait_for_last_ranks();
+    answer_looks();
     end_if_saved();
+  }
+  /// `ShardShell::save_ranks` is done.
+  void ranks_saved(Instant now) {
+    if (over_at(now)) return;
+    unsaved_ranks_.reset();
+    core_->ranks_written(*this);
+    write_ranks();
+  }
+  /// `ShardShell::save_ranks` failed. If the disk is full, or the object store does not answer, the shard tries again
+  /// after a pause; calls for other ranks wait, and so do workers when the steps reach the horizon. After any other
+  /// failure it ends with code 74.
+  void ranks_not_saved(const Error& why, Instant now) {
+    if (over_at(now)) return;
+    if (why.code != checkpoint_errc::no_room && !may_pass(why.code)) return end(exit_code::io_error, why);
+    if (!stopping_) ranks_again_ = instant_after(now, options_.save_again_after);
   }
   /// The result of `ShardShell::load`. Throws as `ShardStore::load`; then `load_failed` must be called.
   void cut_loaded(const Cut& cut, Instant now) {
-    if (!over_at(now)) core_->cut_loaded(cut, *this);
+    if (over_at(now)) return;
+    core_->cut_loaded(cut, *this);
+    write_ranks();
+    answer_looks();
   }
   /// `ShardShell::load` failed. If the cut is damaged or missing, loads the newest other cut instead. Otherwise, or if
   /// it is cut 0, ends with code 74.
@@ -203,7 +238,8 @@ class ShardService final : private ShardSink {
     };
     const std::optional<Instant> dealing = desk_.wake();
     if (job_ && core_ == nullptr) return dealing;
-    return earlier(earlier(clock_.wake(is_complete()), exports_ ? exports_->wake() : std::nullopt), dealing);
+    return earlier(earlier(clock_.wake(is_complete()), exports_ ? exports_->wake() : std::nullopt),
+                   earlier(dealing, ranks_again_));
   }
   /// Does what is due at `now`. `finished`: the directory has the checkpoint of a job's last step, see
   /// `found_finished`.
@@ -214,6 +250,7 @@ class ShardService final : private ShardSink {
     if (!over_) desk_.woken(now);
     if (over_ || (job_ && core_ == nullptr)) return;
     save_again(now);
+    save_ranks_again(now);
     if (end_if_exported()) return;
     if (!is_complete() && clock_.asks_sibling(now)) ask_sibling();
     const ShardClock::Verdict verdict = clock_.look(now, is_complete());
@@ -256,6 +293,14 @@ class ShardService final : private ShardSink {
     end_if_exported();
   }
 
+  /// Returns what the shard decides about ranks; null: they never change, or the shard is not open.
+  [[nodiscard]] auto rank_log() noexcept -> RankLogCore* { return core_ != nullptr ? core_->rank_log() : nullptr; }
+  /// Asks for other ranks, as a call of `Scale` does, without an answer. Only if there is a `rank_log`.
+  void propose(RankEntry entry) {
+    rank_log()->propose(0, std::move(entry));
+    write_ranks();
+  }
+
   /// Returns the counters of the shard. A shell with a clock reports to them when calls arrive and are answered.
   [[nodiscard]] auto meter() noexcept -> ShardMeter& { return meter_; }
 
@@ -278,7 +323,7 @@ class ShardService final : private ShardSink {
       if constexpr (std::is_same_v<M, AskRanks>)
         if (service->is_done_) return call.reply({{}, true});
       // The connection may stay open for long, because other shards of the task go on: a worker must not wait for it.
-      if constexpr (std::is_same_v<M, Join>)
+      if constexpr (std::is_same_v<M, Join> || std::is_same_v<M, Look>)
         if (service->is_done_) return call.fail(ps_errc::shard_done);
       if (service->over_) return call.fail(service->end_.code, service->end_.where);
       service->serve(std::forward<Request>(request), std::move(call));
@@ -352,9 +397,11 @@ class ShardService final : private ShardSink {
     if (!job_->replayable && request.step != 0) met_.pushed(peers_[peer].ranks.first);
     core_->push(peer,
                 {request.step, request.rank, std::move(request.body), request.body_checksum, request.common_cut,
-                 request.history, level},
+                 request.history, level, std::move(request.entry)},
                 *this);
+    write_ranks();
     if (push_) push_.answer(core_->progress(request.rank));  // Joined was sent on the stream instead of an answer
+    answer_looks();
   }
 
   void serve(RestoreRequest request, Call<Restore, Connection> call) {
@@ -399,6 +446,26 @@ class ShardService final : private ShardSink {
 
   void serve(AskRanksRequest request, Call<AskRanks, Connection> call) {  // also before Join
     desk_.ask(std::move(request), std::move(call), now_);
+  }
+
+  void serve(LookRequest request, Call<Look, Connection> call) {  // needs no Join
+    if (!job_) return call.fail(ps_errc::nobody_joined, "the shard knows no job yet");
+    if (!job_.is(request.job_hash)) return call.fail(ps_errc::job_mismatch, "the hash of an onlooker's job");
+    looks_.take(std::move(request), std::move(call));
+    answer_looks();
+  }
+
+  void serve(ScaleRequest request, Call<Scale, Connection> call) {  // also before Join
+    RankLogCore* const log = rank_log();
+    if (log == nullptr) {
+      const char* const why = !job_                   ? "it knows no job yet"
+                              : job_->most_ranks != 0 ? "it still reads its cuts"
+                                                      : "the ranks of its job are fixed";
+      return call.fail(ps_errc::fixed_ranks, job_.place() + ": " + why);
+    }
+    if (request.entry == nullptr) return call.reply({false, log->horizon(), core_->step()});
+    log->propose(scaling_.add(request, std::move(call)), *request.entry);
+    write_ranks();
   }
 
   void serve(Empty, Call<Status, Connection> call) { call.reply(status(now_)); }  // also before Join
@@ -459,19 +526,74 @@ class ShardService final : private ShardSink {
     return true;
   }
 
+  // --- onlookers ---
+
+  // Passes the looks that are due to the core of a synchronous job, as pulls of peers that have not joined. An
+  // asynchronous core has no such pulls: its values are read here.
+  void answer_looks() {
+    if (core_ == nullptr || over_) return;
+    const bool synchronous = job_->consistency.is_synchronous();
+    const auto is_due = [&](const LookRequest& look) {
+      if (look.step == end_of_job && !look.newest)
+        return synchronous ? core_->step() >= job_->total_steps : job_.has_last_cut(*core_);
+      return synchronous || !core_->progress(0).no_values;
+    };
+    looks_.tell_due(is_due, [&](Peer peer, const LookRequest& look) {
+      PullRows rows;
+      const Error bad = read_pull_rows(core_->store().layout(), look.body, options_.max_pull_bytes, rows);
+      if (bad) return looks_.fail(peer, bad.code, bad.where);
+      if (const std::error_code none = core_->store().check(rows)) return looks_.fail(peer, none, "a look");
+      const Step step = look.newest ? core_->step() : std::min(look.step, job_->total_steps);
+      if (synchronous) return core_->pull(peer, step, *this, std::move(rows));
+      (*this)(ValuesReply{peer, step, core_->store().values(rows), {core_->step(), {}}, core_->step()});
+    });
+  }
+
+  void drop_look(Peer onlooker) {
+    if (onlooker != 0 && core_ != nullptr) core_->disconnect(onlooker, *this);
+  }
+
+  // --- ranks that change ---
+
+  // After each event that may complete a step, or ask for other ranks.
+  void write_ranks() {
+    RankLogCore* const log = core_->rank_log();
+    if (log == nullptr || over_) return;
+    if (std::optional<RankFile> file = log->next_write(core_->step())) {
+      unsaved_ranks_ = *file;
+      shell_.save_ranks(*std::move(file));
+    }
+    for (const RankAnswer& answer : log->take_answers())
+      if (const std::string report = scaling_.answer(answer, job_.place(), core_->step()); !report.empty())
+        shell_.asked_for_ranks(report);
+  }
+  // With the last cut: nobody waits for ranks that do not make the last step.
+  void wait_for_last_ranks() {
+    RankLogCore* const log = core_->rank_log();
+    if (log == nullptr || over_ || !is_complete() || std::exchange(waits_for_last_, true)) return;
+    clock_.waits_only_for(log->log()->entry_of(job_->total_steps)->ranks, now_);
+  }
+  void save_ranks_again(Instant now) {  // if the pause after a file without disk space is over
+    if (!ranks_again_ || now < *ranks_again_) return;
+    ranks_again_.reset();
+    shell_.save_ranks(*unsaved_ranks_);
+  }
+
   // --- peers ---
 
   void enter(Peer peer, Client& state) {
     const Rank first = state.ranks.first;
-    if (is_block(state.ranks, job_->ranks) && (state.ranks.level == 0 || core_->takes_sums())) {
+    if (is_block(state.ranks, job_->rank_names()) && (state.ranks.level == 0 || core_->takes_sums())) {
       if (cannot_lose() && !met_.joins(first, state.has_begun)) return cannot_replay(first);
       state.entered = true;
       bool is_second = false;
       for (const Rank rank : ranks_of(state)) is_second = clock_.joined(rank) || is_second;
       if (is_second && job_.identity().processes == 0) shell_.joined_twice(first);  // dealt ranks move
-    } else if (is_block(state.ranks, job_->ranks)) {
+    } else if (is_block(state.ranks, job_->rank_names())) {
+      const bool changes = job_->most_ranks != 0;
       return state.calls.refuse(ps_errc::no_sums,
-                                "it continues a job that was begun in rank order, or is asynchronous");
+                                changes ? "the ranks of the job may change"
+                                        : "it continues a job that was begun in rank order, or is asynchronous");
     }
     core_->join(peer, state.ranks, *this);
   }
@@ -494,7 +616,7 @@ class ShardService final : private ShardSink {
     for (const Rank rank : ranks_of(state)) clock_.parted(rank, now_);
   }
   [[nodiscard]] auto ranks_of(const Client& state) const {
-    return std::views::iota(state.ranks.first, state.ranks.end(job_->ranks));
+    return std::views::iota(state.ranks.first, state.ranks.end(job_->rank_names()));
   }
 
   // Every event sets the time. Returns true if the shard is over.
@@ -525,7 +647,9 @@ class ShardService final : private ShardSink {
     is_done_ = code == exit_code::done;
     peers_.end_all(end_.code);
     texts_.fail_all(end_.code, end_.where);
+    looks_.fail_all(is_done_ ? make_error_code(ps_errc::shard_done) : end_.code, end_.where);
     desk_.end_all(is_done_, end_.code, end_.where);
+    scaling_.fail_all(end_.code, end_.where);
     shell_.ended(code, why);
   }
 
@@ -535,11 +659,16 @@ class ShardService final : private ShardSink {
   void operator()(NoticeReply reply) override { peers_[reply.peer].calls.tell(JoinItem::Kind::notice, reply.progress); }
   void operator()(ValuesReply reply) override {
     const std::uint32_t checksum = checksum_.of(reply.block);
+    if (looks_.is_onlooker(reply.peer))
+      return looks_.answer(reply.peer,
+                           {std::move(reply.progress), false, reply.counted, std::move(reply.block), checksum});
     meter_.pulled(reply.block->size(), peers_[reply.peer].calls.came(reply.step));
     peers_[reply.peer].calls.answer(
         reply.step, {std::move(reply.progress), false, reply.counted, std::move(reply.block), checksum});
   }
   void operator()(GoneReply reply) override {
+    if (looks_.is_onlooker(reply.peer))
+      return looks_.answer(reply.peer, {std::move(reply.progress), true, 0, nullptr, {}});
     peers_[reply.peer].calls.answer(reply.step, {std::move(reply.progress), true, 0, nullptr, {}});
   }
   void operator()(PushedReply reply) override { push_.answer(std::move(reply.progress)); }
@@ -581,15 +710,20 @@ class ShardService final : private ShardSink {
   ShardClock clock_;
   ShardMeter meter_;
   detail::RankDesk<Connection> desk_;
-  RouterOf<Join, Pull, Push, PushSum, Restore, CatchUp, State, Save, Leave, Goodbye, AskRanks, Status> router_{
-      {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
-      {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
+  RouterOf<Join, Pull, Push, PushSum, Restore, CatchUp, State, Save, Leave, Goodbye, AskRanks, Look, Scale, Status>
+      router_{{Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
+              {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
   Instant now_{};
   CutSettings cut_settings_;
   std::unique_ptr<ShardExports> exports_;  // null: nothing is exported
   std::unique_ptr<AnyShard> core_;  // null: there is no job, or its cuts are being read
   detail::ShardPeers<Connection> peers_;
   detail::TextWaits<Connection> texts_;
+  detail::LookDesk<Connection> looks_;
+  detail::ScaleCalls<Connection> scaling_;
+  std::optional<RankFile> unsaved_ranks_;  // the file that is being written
+  std::optional<Instant> ranks_again_;  // when it is written again
+  bool waits_for_last_ = false;  // see `wait_for_last_ranks`
   detail::StateCall<Connection> sending_;  // the cut that is sent to the other replica
   bool asking_ = false,  // the other replica was asked for its state and has not answered
       starting_ = false,  // no worker may join before that answer

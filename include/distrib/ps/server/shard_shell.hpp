@@ -5,6 +5,7 @@
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/rank_file.hpp>
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/store/shard_action.hpp>
 
@@ -23,6 +24,8 @@ class ShardShell {
   virtual void open(const Job& job, std::uint32_t replica, const CutSettings& cuts, const JobUpdaters& updaters) = 0;
   virtual void copy() = 0;  ///< Call `copy_cut` after the events that are waiting.
   virtual void save(SaveCut action) = 0;  ///< Make this cut durable, then call `cut_saved` or `save_failed`.
+  /// Make the log of the ranks durable in place of the one before, then call `ranks_saved` or `ranks_not_saved`.
+  virtual void save_ranks(RankFile file) = 0;
   virtual void load(Step step) = 0;  ///< Read this cut, then call `cut_loaded` or `load_failed`.
   virtual void drop(DropCut action) = 0;  ///< The protocol no longer needs this cut. Nothing to call.
   /// Ask the other replica for a cut that is newer than `have`, of the job with this hash. Then call `state_came`.
@@ -35,6 +38,8 @@ class ShardShell {
   /// A worker of an asynchronous job has joined that computes with another arithmetic than the worker that brought the
   /// job. `text`: one sentence with both.
   virtual void joined_unlike(const std::string& text) = 0;
+  /// Other ranks were asked for. `text`: one sentence that says who asked, for which ones, and what became of it.
+  virtual void asked_for_ranks(const std::string& text) = 0;
   /// The job is done, and the shard ends although its last export could not be written.
   virtual void last_export_missing() = 0;
 

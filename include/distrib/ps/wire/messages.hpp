@@ -8,11 +8,13 @@
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/rank_block.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/remote_error.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,11 +30,13 @@ inline namespace v0 {
 /// Writes `progress` as the message `field` of `head`. Its fields are those of `Progress`: 1: `done`; 2: `cuts`,
 /// packed, ascending; 3: `no_room`; 4: `doubled`; 5: `no_values` (3 to 5 are left out when false); 6: `history`
 /// (fixed64, left out when 0); 7: `all_cuts`, packed, each as its step (varint) and its lineage (fixed64), left out
-/// when empty.
+/// when empty; 8, any number of times: an entry of `ranks`, see `encode_rank_entry`, but for the ranks that the job
+/// begins with.
 DISTRIB_DECL void encode_progress(WireWriter& head, std::uint32_t field, const Progress& progress);
 
-/// Reads what `encode_progress` wrote. Returns false if the bytes do not decode, or if cuts do not ascend; `progress`
-/// is unspecified then.
+/// Reads what `encode_progress` wrote. Returns false if the bytes do not decode, if cuts do not ascend, or if there are
+/// more ranks than a log may have; `progress` is unspecified then. Of its `ranks` only the entries count
+/// (`RankLog::add`); null: there are none.
 [[nodiscard]] DISTRIB_DECL auto decode_progress(ByteView bytes, Progress& progress) -> bool;
 
 namespace detail {
@@ -174,6 +178,7 @@ struct PushRequest {
   std::uint64_t history = 0;  ///< See `Contribution::history`.
   std::uint64_t export_number = 0;  ///< The state after this step is the job's export of this number. 0: it is none.
   std::uint32_t body_checksum = 0;  ///< Set when the shard decodes the message, not encoded: CRC-32C of the body.
+  SharedRankEntry entry = nullptr;  ///< See `Contribution::entry`.
 
   DISTRIB_DECL void encode(WireWriter& head) const;
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
@@ -246,6 +251,50 @@ struct StateReply {
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
+/// Asks for the values of a running job, without being one of its ranks. The body says which rows are wanted too, see
+/// `append_pull_rows`. The answer is that of a Pull.
+struct LookRequest {
+  std::string job_hash;  ///< As in JoinRequest.
+  /// Synchronous: the wanted step; answered with Gone if the shard no longer keeps its values, and when it is reached
+  /// otherwise. `end_of_job`: the values at the end, in every mode. Otherwise not used in an asynchronous job, whose
+  /// shard answers at once.
+  Step step = 0;
+  bool newest = false;  ///< The step that the shard is at; `step` is not used then. (Step 0 is a step like others.)
+  SharedBuffer body = {};  ///< Null: no rows.
+
+  void encode(WireWriter& head) const {
+    head.text(1, job_hash);
+    head.varint(2, step);
+    if (newest) head.varint(3, 1);
+  }
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
+};
+
+/// Asks a shard for other ranks from a step on, or only for its horizon.
+struct ScaleRequest {
+  static constexpr std::size_t most_who_bytes = 200;
+
+  /// Null: only asks. An entry that cannot be one, for example without ranks, arrives as one without ranks, so that the
+  /// shard says what is wrong.
+  SharedRankEntry entry = nullptr;
+  /// Who asks, as the client says, for the shard's report. Only `most_who_bytes` of it are read.
+  std::string who = {};
+
+  DISTRIB_DECL void encode(WireWriter& head) const;
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
+};
+
+/// The answer. An entry that is not taken fails the call instead: `ps_errc::ranks_too_soon`, `bad_ranks`,
+/// `too_many_changes` or `fixed_ranks`.
+struct ScaleReply {
+  bool taken = false;  ///< The entry is durable at this shard, and so in force. False: the call only asked.
+  Step horizon = 0;  ///< An entry must be from a later step.
+  Step step = 0;  ///< The newest step that the shard has completed.
+
+  DISTRIB_DECL void encode(WireWriter& head) const;
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
+};
+
 /// Returns the categories of the errors of these methods, for `RpcClientOptions::categories`.
 [[nodiscard]] inline auto ps_categories() -> ErrorCategories {
   static const std::error_category* const categories[] = {&detail::ps_category(), &detail::checkpoint_category()};
@@ -277,6 +326,10 @@ struct Goodbye : Method<"distrib.ps.Goodbye", Empty, Empty> {};
 /// Asks which ranks this process shall serve. Needs no Join before it. Only the first shard of the first ps task
 /// answers.
 struct AskRanks : Method<"distrib.ps.AskRanks", AskRanksRequest, AskRanksReply> {};
+/// Gets values without a Join before it: for a process that is no rank. A shard has few places for such processes.
+struct Look : Method<"distrib.ps.Look", LookRequest, PullReply> {};
+/// Asks for other ranks. Needs no Join before it. The shard reports who has asked for what.
+struct Scale : Method<"distrib.ps.Scale", ScaleRequest, ScaleReply> {};
 /// Asks for the status of the shard. Needs no Join before it, and changes nothing.
 struct Status : Method<"distrib.ps.Status", Empty, ShardStatus> {};
 

@@ -7,6 +7,7 @@
 #endif
 
 #include <distrib/ps/worker/impl/ask_status.ipp>
+#include <distrib/ps/worker/impl/look_client.ipp>
 #include <distrib/ps/worker/impl/probe.ipp>
 #include <distrib/ps/worker/impl/rank_client.ipp>
 #include <distrib/ps/worker/impl/worker_client.ipp>

@@ -62,6 +62,9 @@ class Cluster {
   /// called only once.
   DISTRIB_DECL auto run() -> Outcome;
 
+  /// Returns what all processes share: for tests that have processes of their own in it.
+  [[nodiscard]] auto world() noexcept -> World& { return world_; }
+
   /// Returns the error text of each worker that ended with `ps_errc::not_finite`.
   [[nodiscard]] auto refusals() const noexcept -> const std::vector<std::string>& { return world_.refusals; }
 
@@ -80,6 +83,8 @@ class Cluster {
   DISTRIB_DECL void double_worker();
   DISTRIB_DECL void kill_ps(std::uint32_t task);
   DISTRIB_DECL void lose_power();
+  // An operator asks for other ranks.
+  DISTRIB_DECL void scale();
   DISTRIB_DECL void change(const StartedJob& job);
 
   // --- faults ---
@@ -102,6 +107,8 @@ class Cluster {
   // --- the end ---
 
   DISTRIB_DECL auto is_over() -> bool;
+  // Starts processes again whose ranks have retired: they may be wanted later.
+  DISTRIB_DECL void replace_retired(Rank rank);
   // Ends the other processes of a rank that is done.
   DISTRIB_DECL static void end_zombies(RankState& of);
 
@@ -128,6 +135,7 @@ class Cluster {
   std::multimap<std::uint64_t, std::function<void()>> due_;  // by the number of contributions after which it is due
   std::uint64_t contributed_ = 0;
   unsigned flips_ = 0;
+  std::uint64_t newest_entry_ = 0;
   unsigned changes_ = 0;  // how often the whole job was started again
 };
 

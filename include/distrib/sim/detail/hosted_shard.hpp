@@ -7,6 +7,7 @@
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
+#include <distrib/ps/job/rank_file.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/shard_action.hpp>
@@ -47,6 +48,7 @@ class HostedShard final : public ShardHost {
     files_.open(job, replica, cuts, updaters, *this);
   }
   void save(SaveCut action) override { files_.save(std::move(action), *this); }
+  void save_ranks(RankFile file) override { files_.save_ranks(std::move(file), *this); }
   void load(Step step) override { files_.load(step, *this); }
   void drop(DropCut action) override { files_.drop(action, *this); }
   void send(SendState action) override { files_.send(action, *this); }

@@ -6,7 +6,6 @@
 #include <distrib/ps/protocol/worker_action.hpp>
 
 #include <functional>
-#include <span>
 #include <vector>
 
 namespace distrib {
@@ -19,7 +18,7 @@ struct Program {
   /// called for the step after the last one.
   std::function<std::vector<WantedRows>(Step step)> prepare;
   /// Returns the contribution, one block per shard, computed from the values, one block per shard.
-  std::function<std::vector<SharedBuffer>(Step step, std::span<const SharedBuffer> values)> contribute;
+  std::function<std::vector<SharedBuffer>(const Compute& work)> contribute;
   /// Receives the values at the end of the job; called for rank 0 only. May be empty.
   std::function<void(std::vector<SharedBuffer> values)> finish = {};
   /// Contribution 0, see `WorkerOptions`.

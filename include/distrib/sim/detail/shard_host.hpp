@@ -7,6 +7,8 @@
 #include <distrib/ps/cut/shard_files.hpp>
 #include <distrib/ps/cut/stored_cuts.hpp>
 #include <distrib/ps/job/lineage.hpp>
+#include <distrib/ps/job/rank_file.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/server/shard_service.hpp>
 #include <distrib/ps/server/shard_shell.hpp>
 #include <distrib/ps/server/task_end_core.hpp>
@@ -103,6 +105,15 @@ class ShardHost : public ShardShell {
 
   void accept(const LinkPointer& link) { links_.push_back(link); }
 
+  /// An operator asks for other ranks. Returns nothing; the process may be down.
+  void propose(const RankEntry& entry) {
+    if (is_up() && service_->rank_log() != nullptr) service_->propose(entry);
+  }
+  /// Returns its horizon; 0: the process is down, or knows no job.
+  [[nodiscard]] auto horizon() -> Step {
+    return is_up() && service_->rank_log() != nullptr ? service_->rank_log()->horizon() : 0;
+  }
+
   DISTRIB_DECL void on_activity(const LinkPointer& link);
 
   // --- actions of the service ---
@@ -114,6 +125,7 @@ class ShardHost : public ShardShell {
   }
   void joined_twice(Rank) override {}
   void joined_unlike(const std::string&) override {}
+  void asked_for_ranks(const std::string& text) override { tell(text); }
   void last_export_missing() override {}
   DISTRIB_DECL void ended(int code, const Error& why) override;
 
@@ -162,6 +174,11 @@ class ShardHost : public ShardShell {
   // Notes the result of a save. Called also if the process died before the service learnt of the result: the next
   // process has that cut.
   DISTRIB_DECL void note_save(const CutWork& save);
+  // Notes the entries of a file that is durable.
+  void note_ranks(const std::optional<RankFile>& file) {
+    if (!file || !world_.ranks) return;
+    for (const SharedRankEntry& entry : file->entries) world_.ranks->add(entry);
+  }
 
   // Flips a bit in a file of the shard's newest cut; returns the path of the file, or an empty text if nothing was
   // flipped. Never touches the last cut of the job: the workers may be gone, so that the steps before it could not be

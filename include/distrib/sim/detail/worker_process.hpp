@@ -47,6 +47,8 @@ class WorkerProcess final : public WorkerShell, public std::enable_shared_from_t
   DISTRIB_DECL void die();
 
   [[nodiscard]] auto is_done() const noexcept -> bool { return done_; }
+  /// True if its rank makes no later step, see `WorkerDone::retired`.
+  [[nodiscard]] auto is_retired() const noexcept -> bool { return retired_; }
   [[nodiscard]] auto is_alive() const noexcept -> bool { return alive_; }
   [[nodiscard]] auto name() const noexcept -> const std::string& { return name_; }
   [[nodiscard]] DISTRIB_DECL auto state() const -> std::string;
@@ -88,6 +90,7 @@ class WorkerProcess final : public WorkerShell, public std::enable_shared_from_t
   WorkerNode node_;
   bool alive_ = true;
   bool done_ = false;
+  bool retired_ = false;
 };
 
 }  // namespace sim::detail

@@ -4,6 +4,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/sim/detail/link.hpp>
@@ -81,6 +82,7 @@ struct World {
   std::function<void()> contributed;  // called after each contribution that was computed
   unsigned deaths = 0, resets = 0, refused_cuts = 0;
   std::vector<std::string> refusals;
+  std::optional<RankLog> ranks;  // the entries that are durable at some shard; empty: the job's ranks never change
   bool one_ended = true;  // a process has ended since the cluster last looked whether all have
   std::string wrong;
 };

@@ -32,6 +32,7 @@ DISTRIB_DECL ClusterTrainer::ClusterTrainer(TrainingPlan plan, IoPool& pool, Clu
   plan_.check_directory();
   if (plan_.measures_averages() && !plan_.save()) throw_error(train_errc::no_averages, "SaveCheckpoint");
   if (flags_.job_name == "evaluator") evaluator_.emplace(plan_, to_string(flags_.task()));
+  if (flags_.job_name == "onlooker") onlooker_.emplace(plan_, pool_, flags_);
 }
 
 // --- a parameter server ---
@@ -72,6 +73,7 @@ DISTRIB_DECL void ClusterTrainer::tell_end(const Error& why) {
 DISTRIB_DECL auto ClusterTrainer::run() -> int {
   if (local_) return local_->run();
   if (evaluator_) return evaluator_->run();
+  if (onlooker_) return onlooker_->run();
   if (flags_.job_name == "ps") return serve();
   const std::unique_ptr<TrainingRun> run = make_worker_run(plan_, pool_, flags_, report_);
   while (run->next()) run->make();

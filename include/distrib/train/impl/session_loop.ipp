@@ -27,12 +27,12 @@ DISTRIB_DECL SessionLoop::SessionLoop(TrainingPlan plan, IoPool& pool, ClusterFl
                                       std::chrono::milliseconds max_wait)
     : plan_{std::move(plan)},
       flags_{std::move(flags)},
-      is_chief_{flags_.local() || v0::is_chief(flags_.cluster(), flags_.task())},
+      is_chief_{flags_.local() || (flags_.job_name != "onlooker" && v0::is_chief(flags_.cluster(), flags_.task()))},
       report_{plan_.hooks()},
       code_{exit_code::again} {
   if (flags_.local()) {
     run_ = make_local_run(plan_, &pool, report_, ComputeOn::caller);
-  } else if (flags_.job_name == "ps" || flags_.job_name == "evaluator") {
+  } else if (flags_.job_name == "ps" || flags_.job_name == "evaluator" || flags_.job_name == "onlooker") {
     other_role_ = std::make_unique<ClusterTrainer>(plan_, pool, flags_);
     return;
   } else {

@@ -44,7 +44,13 @@ DISTRIB_DECL auto RankLog::add(SharedRankEntry entry) -> bool {
 }
 
 DISTRIB_DECL void RankLog::add(const RankLog& other) {
-  for (const SharedRankEntry& entry : other.entries_) add(entry);
+  for (const SharedRankEntry& entry : other.entries_)
+    if (entry->number != 0) add(entry);
+}
+
+DISTRIB_DECL auto RankLog::has_room_for(std::size_t ranks) const noexcept -> bool {
+  for (const SharedRankEntry& entry : entries_) ranks += entry->ranks.size();
+  return entries_.size() < max_rank_entries && ranks <= max_logged_ranks;
 }
 
 DISTRIB_DECL auto RankLog::index_of(Step step) const noexcept -> std::size_t {
@@ -68,6 +74,10 @@ DISTRIB_DECL auto RankLog::number_of(Step step, Rank rank) const noexcept -> std
     number += (entries_[i + 1]->from - entries_[i]->from) * entries_[i]->ranks.size();
   const RankEntry& entry = *entries_[last];
   return number + (step - entry.from) * entry.ranks.size() + entry.place_of(rank);
+}
+
+DISTRIB_DECL auto RankLog::contributions_through(Step step) const noexcept -> std::uint64_t {
+  return number_of(step + 1, 0);  // no rank is below rank 0, so its place is 0, also if it is none of the ranks
 }
 
 DISTRIB_DECL auto RankLog::operator==(const RankLog& other) const noexcept -> bool {

@@ -54,6 +54,13 @@ class ShardOf final : public AnyShard {
   void state_came(const Cut* cut, ShardSink& out) override {
     if constexpr (Core::is_synchronous) core_.state_came(cut, out);
   }
+  [[nodiscard]] auto rank_log() -> RankLogCore* override {
+    if constexpr (Core::is_synchronous) return core_.rank_log();
+    else return nullptr;
+  }
+  void ranks_written(ShardSink& out) override {
+    if constexpr (Core::is_synchronous) core_.ranks_written(out);
+  }
   [[nodiscard]] auto step() const -> Step override { return core_.step(); }
   [[nodiscard]] auto takes_sums() const -> bool override {
     if constexpr (Core::is_synchronous) return core_.takes_sums();

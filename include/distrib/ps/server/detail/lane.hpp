@@ -160,7 +160,7 @@ class Lane {
       updaters = of_job;
       // each worker has a connection to each shard of the task
       if (number == 0)
-        lane.task_.allow_connections(std::uint64_t{job.ranks} * job.shards_per_task * job.replicas +
+        lane.task_.allow_connections(std::uint64_t{job.rank_names()} * job.shards_per_task * job.replicas +
                                      lane.task_.identity(0).processes);
       files.open(job, of_shard, cuts, of_job, *this);
       lane.task_.changed(lane.number_, lane.tally());
@@ -173,6 +173,7 @@ class Lane {
       });
     }
     void save(SaveCut action) override { files.save(std::move(action), *this); }
+    void save_ranks(RankFile file) override { files.save_ranks(std::move(file), *this); }
     void load(Step step) override { files.load(step, *this); }
     void drop(DropCut action) override { files.drop(action, *this); }
     void send(SendState action) override { files.send(action, *this); }
@@ -200,6 +201,7 @@ class Lane {
                           " while the first is connected: harmless, each contribution counts once; end one of them");
     }
     void joined_unlike(const std::string& text) override { lane.task_.tell(Event::Kind::unlike_arithmetic, text); }
+    void asked_for_ranks(const std::string& text) override { lane.task_.tell(Event::Kind::ranks_asked_for, text); }
     void last_export_missing() override {
       const auto waited = std::chrono::duration_cast<std::chrono::seconds>(ShardExports::last_patience);
       lane.task_.tell(Event::Kind::export_failed, "the last step is not exported: tried for " +

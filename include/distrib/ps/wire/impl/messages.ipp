@@ -5,9 +5,12 @@
 
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/parse_job.hpp>
+#include <distrib/ps/job/rank_file.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <utility>
 
 namespace distrib {
@@ -30,11 +33,16 @@ DISTRIB_DECL void encode_progress(WireWriter& head, std::uint32_t field, const P
           cuts.raw_number(cut.lineage);
         }
       });
+    if (progress.ranks == nullptr) return;
+    for (const SharedRankEntry& entry : progress.ranks->entries())
+      if (entry->number != 0) encode_rank_entry(message, 8, *entry);
   });
 }
 
 DISTRIB_DECL auto decode_progress(ByteView bytes, Progress& progress) -> bool {
   progress = {};
+  std::optional<RankLog> ranks;
+  std::size_t left = max_logged_ranks;
   WireReader reader{bytes};
   while (reader.next()) switch (reader.tag()) {
       case wire_tag(1, WireType::varint): progress.done = reader.uint64(); break;
@@ -59,7 +67,17 @@ DISTRIB_DECL auto decode_progress(ByteView bytes, Progress& progress) -> bool {
           progress.all_cuts.push_back(cut);
         }
         break;
+      case wire_tag(8, WireType::bytes): {
+        SharedRankEntry entry = decode_rank_entry(reader.bytes(), left);
+        if (entry == nullptr || entry->number == 0) return false;
+        left -= entry->ranks.size();
+        if (!ranks) ranks.emplace(1);
+        if (ranks->entries().size() > max_rank_entries) return false;
+        ranks->add(std::move(entry));
+        break;
+      }
     }
+  if (ranks) progress.ranks = std::make_shared<const RankLog>(*std::move(ranks));
   return reader.ok();
 }
 
@@ -217,9 +235,11 @@ DISTRIB_DECL void PushRequest::encode(WireWriter& head) const {
   if (pull_follows) head.varint(4, 1);
   if (history != 0) head.fixed64(5, history);
   if (export_number != 0) head.varint(6, export_number);
+  if (entry != nullptr) encode_rank_entry(head, 8, *entry);
 }
 
 DISTRIB_DECL auto PushRequest::decode(ByteView head) -> bool {
+  bool good = true;
   WireReader reader{head};
   while (reader.next()) switch (reader.tag()) {
       case wire_tag(1, WireType::varint): step = reader.uint64(); break;
@@ -228,8 +248,12 @@ DISTRIB_DECL auto PushRequest::decode(ByteView head) -> bool {
       case wire_tag(4, WireType::varint): pull_follows = reader.uint64() != 0; break;
       case wire_tag(5, WireType::fixed64): history = reader.uint64(); break;
       case wire_tag(6, WireType::varint): export_number = reader.uint64(); break;
+      case wire_tag(8, WireType::bytes):
+        entry = decode_rank_entry(reader.bytes(), max_job_ranks);
+        good = good && entry != nullptr;
+        break;
     }
-  return reader.ok();
+  return reader.ok() && good;
 }
 
 DISTRIB_DECL void PushSumRequest::encode(WireWriter& head) const {
@@ -243,6 +267,39 @@ DISTRIB_DECL auto PushSumRequest::decode(ByteView head) -> bool {
   while (reader.next())
     if (reader.tag() == wire_tag(7, WireType::varint)) level = reader.uint32();
   return reader.ok() && level != 0 && level <= max_block_level;
+}
+
+DISTRIB_DECL void ScaleRequest::encode(WireWriter& head) const {
+  if (entry != nullptr) encode_rank_entry(head, 1, *entry);
+  if (!who.empty()) head.text(2, who);
+}
+
+DISTRIB_DECL auto ScaleRequest::decode(ByteView head) -> bool {
+  WireReader reader{head};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::bytes):
+        entry = decode_rank_entry(reader.bytes(), max_job_ranks);
+        if (entry == nullptr) entry = std::make_shared<const RankEntry>();
+        break;
+      case wire_tag(2, WireType::bytes): who = reader.text().substr(0, most_who_bytes); break;
+    }
+  return reader.ok();
+}
+
+DISTRIB_DECL void ScaleReply::encode(WireWriter& head) const {
+  if (taken) head.varint(1, 1);
+  head.varint(2, horizon);
+  head.varint(3, step);
+}
+
+DISTRIB_DECL auto ScaleReply::decode(ByteView head) -> bool {
+  WireReader reader{head};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::varint): taken = reader.uint64() != 0; break;
+      case wire_tag(2, WireType::varint): horizon = reader.uint64(); break;
+      case wire_tag(3, WireType::varint): step = reader.uint64(); break;
+    }
+  return reader.ok();
 }
 
 DISTRIB_DECL auto RestoreRequest::decode(ByteView head) -> bool {
@@ -276,6 +333,16 @@ DISTRIB_DECL auto StateReply::decode(ByteView head) -> bool {
       case wire_tag(4, WireType::bytes): lineage = reader.text(); break;
     }
   return reader.ok() && good;
+}
+
+DISTRIB_DECL auto LookRequest::decode(ByteView head) -> bool {
+  WireReader reader{head};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::bytes): job_hash = reader.text(); break;
+      case wire_tag(2, WireType::varint): step = reader.uint64(); break;
+      case wire_tag(3, WireType::varint): newest = reader.uint64() != 0; break;
+    }
+  return reader.ok();
 }
 
 }  // namespace v0

@@ -4,6 +4,7 @@
 #include <distrib/sim/detail/cluster.hpp>
 
 #include <distrib/ps/job/lineage.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 
 namespace distrib {
 inline namespace v0 {
@@ -12,7 +13,7 @@ namespace sim::detail {
 DISTRIB_DECL Cluster::Cluster(StartedJob started, const CutSettings& cuts, const Options& options, MakeShard make_shard)
     : program_{std::move(started.program)},
       world_{started.job, std::move(started.kinds), cuts, options},
-      ranks_(started.job.ranks) {
+      ranks_(started.job.rank_names()) {
   const Job& job = world_.job;
   world_.shards.resize(job.num_replicas());
   for (std::uint32_t task = 0; task < job.tasks; ++task) {
@@ -22,7 +23,8 @@ DISTRIB_DECL Cluster::Cluster(StartedJob started, const CutSettings& cuts, const
   world_.contributed = [this] { contributed(); };
   draw_faults();
   for (const auto& task : tasks_) task->start();
-  for (Rank rank = 0; rank < job.ranks; ++rank) start_later(rank, world_.pause());
+  for (Rank rank = 0; rank < ranks_.size(); ++rank) start_later(rank, world_.pause());
+  if (job.most_ranks != 0) world_.ranks.emplace(job.ranks);
   contributed_ = 0;
   fall_due();
 }
@@ -44,6 +46,7 @@ DISTRIB_DECL auto Cluster::run() -> Outcome {
   outcome.contributions = count_contributions();
   if (outcome.steps != 0) outcome.changed_after = changed_after();
   outcome.computed = contributed_;
+  if (world_.ranks) outcome.ranks = std::make_shared<const RankLog>(*world_.ranks);
   outcome.wrong = world_.wrong;
   if (!outcome.wrong.empty()) outcome.wrong = "seed " + std::to_string(world_.options.seed) + ": " + outcome.wrong;
   outcome.deaths = world_.deaths;
@@ -101,6 +104,25 @@ DISTRIB_DECL void Cluster::lose_power() {
   world_.disk->lose_power();
 }
 
+DISTRIB_DECL void Cluster::scale() {
+  if (!world_.ranks) return;
+  Dice& dice = world_.dice;
+  RankEntry entry{0, ++newest_entry_, {}};
+  for (Rank rank = 0; rank < ranks_.size(); ++rank)
+    if (dice.percent(50)) entry.ranks.push_back(rank);
+  if (entry.ranks.empty()) entry.ranks.push_back(static_cast<Rank>(dice.below(ranks_.size())));
+  for (ShardHost* const shard : world_.shards) entry.from = std::max(entry.from, shard->horizon());
+  if (dice.percent(20)) entry.from = world_.shards[dice.below(world_.shards.size())]->horizon();  // knows one only
+  entry.from += dice.between(1, 3);
+  const bool to_all = dice.percent(60);
+  const std::uint64_t always = dice.below(world_.shards.size());
+  world_.tell("simulation", "an operator asks for " + std::to_string(entry.ranks.size()) + " ranks from step " +
+                                std::to_string(entry.from));
+  for (std::size_t shard = 0; shard < world_.shards.size(); ++shard)
+    if (to_all || shard == always || dice.percent(50))
+      world_.scheduler.after(20 * world_.pause(), [host = world_.shards[shard], entry] { host->propose(entry); });
+}
+
 DISTRIB_DECL void Cluster::change(const StartedJob& job) {
   const bool is_late = std::ranges::any_of(ranks_, &RankState::done) ||
                        std::ranges::any_of(tasks_, [](const auto& task) { return task->is_done(); });
@@ -145,6 +167,7 @@ DISTRIB_DECL void Cluster::draw_faults() {
   plan(faults.ps_deaths, [kill] { kill(false); });
   plan(faults.zombies, [this] { double_worker(); });
   plan(faults.power_losses, [this] { lose_power(); });
+  plan(faults.scalings, [this] { scale(); });
   plan(faults.full_disks, [this] {
     if (!world_.disk) return;
     world_.tell("simulation", "the disk is full");
@@ -222,13 +245,25 @@ DISTRIB_DECL void Cluster::part() {
 DISTRIB_DECL auto Cluster::is_over() -> bool {
   if (!std::exchange(world_.one_ended, false)) return false;
   bool all = true;
-  for (RankState& of : ranks_) {
+  for (Rank rank = 0; rank < ranks_.size(); ++rank) replace_retired(rank);
+  for (Rank rank = 0; rank < ranks_.size(); ++rank) {
+    RankState& of = ranks_[rank];
     for (const auto& process : of.processes) of.done = of.done || process->is_done();
     if (of.done && of.processes.size() > 1) end_zombies(of);
-    all = all && of.done;
+    // shards wait for the ranks of the last step; a process of another rank may come too late
+    const bool is_awaited = !world_.ranks || world_.ranks->is_rank_of(world_.job.total_steps, rank);
+    all = all && (of.done || !is_awaited);
   }
   for (const auto& task : tasks_) all = all && (task->is_done() || !refusals().empty());
   return all;
+}
+
+DISTRIB_DECL void Cluster::replace_retired(Rank rank) {
+  RankState& of = ranks_[rank];
+  if (of.done || of.processes.empty() || !of.processes.back()->is_retired()) return;
+  of.processes.back()->die();
+  of.processes.pop_back();
+  start_later(rank, 10 * world_.pause());
 }
 
 DISTRIB_DECL void Cluster::end_zombies(RankState& of) {

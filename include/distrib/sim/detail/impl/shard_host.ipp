@@ -20,6 +20,7 @@ DISTRIB_DECL ShardHost::ShardHost(World& world, std::uint32_t replica, HostOwner
       name_{"shard " + std::to_string(replica % world.job.shards())} {
   if (replica >= world.job.shards()) name_ += " replica 1";
   options_.linger = linger;
+  options_.rank_steps_ahead = 3;
 }
 
 DISTRIB_DECL void ShardHost::start(bool finished) {
@@ -128,8 +129,15 @@ DISTRIB_DECL void ShardHost::leave_half_done() {
 DISTRIB_DECL void ShardHost::perform(CutWork& work) {
   const bool flips = work.kind == CutWork::Kind::open && world_.flips_due > 0;
   const std::string flipped = flips ? flip_a_bit() : std::string{};
-  (*stored_)(work);
+  try {
+    (*stored_)(work);
+  } catch (const Disk::Stopped&) {  // it is not known whether an older cut is good
+    if (!flipped.empty()) world_.disk->mend(flipped);
+    throw;
+  }
   if (work.kind == CutWork::Kind::save) note_save(work);
+  if (!work.failure && (work.kind == CutWork::Kind::save_ranks || work.kind == CutWork::Kind::open))
+    note_ranks(work.ranks);
   if (flipped.empty()) return;
   if (work.cuts.empty()) {
     world_.disk->mend(flipped);

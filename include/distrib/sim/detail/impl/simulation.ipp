@@ -60,11 +60,11 @@ class SimulatedJob {
     Program program;
     program.initial_values = planned_.initial_values;
     program.prepare = [contributor, rank](Step step) { return contributor->prepare(rank, step); };
-    program.contribute = [this, contributor, rank](Step step, std::span<const SharedBuffer> values) {
+    program.contribute = [this, contributor, rank](const Compute& work) {
       std::vector<std::shared_ptr<AlignedBuffer>> gradients;
       for (const ShardLayout& layout : planned_.layouts)
         gradients.push_back(std::make_shared<AlignedBuffer>(layout.gradient_block_bytes()));
-      (*contributor)(rank, step, values, gradients);
+      (*contributor)(rank, work.step, work.values, gradients);
       return std::vector<SharedBuffer>{gradients.begin(), gradients.end()};
     };
     program.finish = [this, &job, finished, contributor, rank](const std::vector<SharedBuffer>& blocks) {

@@ -45,7 +45,7 @@ DISTRIB_DECL void WorkerProcess::prepare(Prepare work) {
 DISTRIB_DECL void WorkerProcess::compute(Compute work) {
   later([this, work = std::move(work)] {
     if (world_.traces()) tell("computes step " + std::to_string(work.step));
-    auto blocks = program_.contribute(work.step, work.values);
+    auto blocks = program_.contribute(work);
     node_.computed(work.ticket, std::move(blocks), world_.now(), program_.prepare(work.step + 1));
     flush();
     world_.contributed();
@@ -57,14 +57,16 @@ DISTRIB_DECL void WorkerProcess::not_repeatable(Step step) {
 }
 
 DISTRIB_DECL void WorkerProcess::done(WorkerDone end) {
-  tell("is done");
-  done_ = true;
+  tell(end.retired ? "has retired" : "is done");
+  retired_ = end.retired;
+  done_ = !end.retired;
   world_.one_ended = true;
   if (rank_ == 0 && program_.finish) program_.finish(std::move(end.result));
 }
 
 DISTRIB_DECL void WorkerProcess::failed(const Error& why) {
   tell("fails: " + why.where);
+  if (world_.ranks && why.code == ps_errc::shard_done) return static_cast<void>(retired_ = world_.one_ended = true);
   if (why.code != ps_errc::not_finite) return world_.fail(name_ + " failed: " + why.where + ": " + why.code.message());
   world_.refusals.push_back(why.where);
   done_ = true;

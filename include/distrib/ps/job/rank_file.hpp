@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/core/bytes.hpp>
+#include <distrib/core/decl.hpp>
+#include <distrib/core/protowire.hpp>
+#include <distrib/ps/job/rank_log.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace distrib {
+inline namespace v0 {
+
+/// What a shard keeps of the log of the ranks, in a file of its own that is replaced as a whole. No Restore touches it.
+struct RankFile {
+  /// The horizon: no entry is taken any more that is from this step or an earlier one.
+  Step horizon = 0;
+  std::vector<SharedRankEntry> entries;  ///< All but the ranks that the job begins with.
+};
+
+/// Writes an entry as the message `field` of `head`. Its fields are 1: `from`; 2: `number`; 3: `ranks` in runs, packed:
+/// for each run how many ranks lie between it and the run before, and how many it has.
+DISTRIB_DECL void encode_rank_entry(WireWriter& head, std::uint32_t field, const RankEntry& entry);
+
+/// Reads what `encode_rank_entry` wrote. Null if the bytes do not decode, if there is no rank, or if there are more
+/// than `most` ranks or one that is not below `max_job_ranks`.
+[[nodiscard]] DISTRIB_DECL auto decode_rank_entry(ByteView bytes, std::size_t most) -> SharedRankEntry;
+
+/// Returns the bytes of a file. Layout, little-endian: 0 "drankfil" · 8 version u32 · 12 length n of the body u32 ·
+/// 16 body, a protobuf message (1 horizon; 2 an entry, see `encode_rank_entry`, any number of times) · 16 + n CRC-32C
+/// of all bytes before.
+[[nodiscard]] DISTRIB_DECL auto to_bytes(const RankFile& file) -> std::vector<std::byte>;
+
+/// Reads such bytes. Empty: they are damaged, of a newer version, or have more than a log may have.
+[[nodiscard]] DISTRIB_DECL auto parse_rank_file(ByteView bytes) -> std::optional<RankFile>;
+
+}  // namespace v0
+}  // namespace distrib
+
+#ifdef DISTRIB_HEADER_ONLY
+#include <distrib/ps/job/impl/rank_file.ipp>
+#endif
