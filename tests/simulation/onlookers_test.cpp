@@ -43,7 +43,7 @@ auto for_looked_seeds(const std::function<std::string(std::uint64_t)>& wrong_of)
 }  // namespace
 
 TEST_CASE("Onlookers come, go and die: the job has the bits of local mode, and each look those of its step",
-          "[simulation][trainers][onlookers]") {
+          "[.simulation][onlookers]") {
   unsigned looks = 0;
   unsigned last = 0;
   unsigned deaths = 0;
@@ -66,7 +66,7 @@ TEST_CASE("Onlookers come, go and die: the job has the bits of local mode, and e
 }
 
 TEST_CASE("Onlookers of a job that is started again with other settings see one history at a time",
-          "[simulation][trainers][onlookers]") {
+          "[.simulation][onlookers]") {
   unsigned looks = 0;
   const std::uint64_t count = for_looked_seeds([&](std::uint64_t seed) {
     const LookedJob before = draw_looked_job(seed, BulkSynchronousParallel{});
@@ -98,7 +98,7 @@ TEST_CASE("Onlookers of a job that is started again with other settings see one 
 }
 
 TEST_CASE("Onlookers of an asynchronous job, and of one with backup workers, see values, and the job ends",
-          "[simulation][trainers][onlookers]") {
+          "[.simulation][onlookers]") {
   unsigned looks = 0;
   const std::uint64_t count = for_looked_seeds([&](std::uint64_t seed) {
     sim::Dice dice{seed ^ 0xa51};

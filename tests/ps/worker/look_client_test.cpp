@@ -73,7 +73,7 @@ struct LookedCluster {
       addresses.push_back({"127.0.0.1", servers.back()->port()});
     }
   }
-  /// Trains until this step is to be computed.
+  /// Trains until the contribution to this step is made, and perhaps sent.
   void train_to(Step step) {
     if (worker == nullptr) worker = std::make_unique<loopback_job::Worker>(of_worker, job, 0U, addresses);
     bool reached = false;
@@ -105,11 +105,11 @@ TEST_CASE("LookClient: waits for the job, and sees the values of a step", "[ps]"
   CHECK(watcher.seen.empty());
   cluster.train_to(50);
   support::run_until(cluster.context, [&] { return !watcher.seen.empty(); });
-  CHECK(watcher.seen.rbegin()->first == 49);
-  const std::string seen = watcher.seen.at(49);
+  const auto [step, seen] = *watcher.seen.rbegin();
+  CHECK((step == 49 || step == 50));  // the last contribution may be on its way
   Watcher other{cluster.context, cluster.job, cluster.addresses};
   support::run_until(cluster.context, [&] { return !other.seen.empty(); });
-  CHECK(other.seen.at(49) == seen);
+  if (other.seen.contains(step)) CHECK(other.seen.at(step) == seen);
   cluster.finish();
   CHECK(cluster.worker->end.code == 0);
   CHECK(loopback_job::hash_of(cluster.worker->end.result) != seen);
@@ -209,12 +209,13 @@ TEST_CASE("LookClient: begins again when a server comes back", "[ps]") {
   worker.at_step = [&](Step step) { at = step; };
   support::run_until(of_worker, [&] { return at == 30; });
   Watcher watcher{context, job, {{"127.0.0.1", port}}};
-  support::run_until(context, [&] { return watcher.seen.contains(29); });
+  const auto sees = [&](Step step) { return !watcher.seen.empty() && watcher.seen.rbegin()->first >= step; };
+  support::run_until(context, [&] { return sees(29); });
   server.reset();
   support::run_until(context, [&] { return watcher.troubles != 0; });
   server.emplace(pool, looked_cluster({"127.0.0.1:" + std::to_string(port)}), "ps", 0U);
   support::run_until(of_worker, [&] { return at == 45; });  // the worker sends again what the server has lost
-  support::run_until(context, [&] { return watcher.seen.contains(44); });
+  support::run_until(context, [&] { return sees(44); });
   support::run_until(of_worker, [&] { return worker.is_over; });
   CHECK(worker.end.code == 0);
 }
