@@ -435,7 +435,7 @@ class ShardService final : private ShardSink {
   void serve(ScaleRequest request, Call<Scale, Connection> call) {  // also before Join
     RankLogCore* const log = rank_log();
     if (log == nullptr) return call.fail(ps_errc::fixed_ranks);
-    if (request.entry == nullptr) return call.reply({false, log->horizon(), core_->step()});
+    if (request.entry == nullptr) return call.reply({false, log->horizon(), core_->step(), log->log()});
     scaling_.insert({++newest_scaling_, std::move(call)});
     log->propose(newest_scaling_, *request.entry);
     write_ranks();
@@ -508,7 +508,8 @@ class ShardService final : private ShardSink {
     if (std::optional<RankFile> file = log->next_write(core_->step())) shell_.save_ranks(*std::move(file));
     for (const RankAnswer& answer : log->take_answers())
       if (const auto asked = scaling_.extract(answer.caller); !asked.empty())
-        asked.mapped().reply({answer.taken, answer.horizon, core_->step()});
+        asked.mapped().reply({answer.taken, answer.horizon, core_->step(), log->log()});
+    desk_.wants(log->log(), core_->common_cut(), now_);
   }
 
   // --- peers ---

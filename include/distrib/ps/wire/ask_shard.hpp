@@ -16,7 +16,10 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How to ask a parameter server for its status.
+struct ScaleRequest;
+struct ScaleReply;
+
+/// How to ask a parameter server for its status, or for other ranks.
 struct AskOptions {
   std::chrono::milliseconds within{5'000};  ///< For each shard: the time to connect, and again the time to answer.
   SharedSecret secret;  ///< The secret of the server; not set: it has none.
@@ -35,6 +38,10 @@ namespace detail {
 /// Threads: any.
 [[nodiscard]] DISTRIB_DECL auto ask_shard(const Address& server, std::uint32_t shard, const AskOptions& how,
                                           Error& error) -> ShardStatus;
+
+/// Asks one shard of a task for other ranks, or only for its log (`ScaleRequest`). As `ask_shard`.
+[[nodiscard]] DISTRIB_DECL auto scale_shard(const Address& server, std::uint32_t shard, const ScaleRequest& request,
+                                            const AskOptions& how, Error& error) -> ScaleReply;
 
 }  // namespace detail
 

@@ -9,6 +9,7 @@
 #include <distrib/ps/worker/impl/ask_status.ipp>
 #include <distrib/ps/worker/impl/probe.ipp>
 #include <distrib/ps/worker/impl/rank_client.ipp>
+#include <distrib/ps/worker/impl/scale_ranks.ipp>
 #include <distrib/ps/worker/impl/worker_client.ipp>
 #include <distrib/ps/worker/impl/worker_meter.ipp>
 #include <distrib/ps/worker/impl/worker_node.ipp>
