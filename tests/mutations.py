@@ -49,6 +49,7 @@ ALSO = [
     ("ps/cut/object_cuts_core", Test("simulation/object_cuts_test.cpp",
                                      "*cuts in an object store are found*,*cuts of replicas*found*")),
     ("ps/cut/object_cuts_core", Test("simulation/object_links_test.cpp", "*incremental cuts*found, whatever*")),
+    ("ps/cut/object_cuts_core", Test("simulation/object_ranks_test.cpp", "*object store says the same*")),
     ("ps/protocol/rank_log_core", Test("simulation/random_runs_test.cpp", "*whose ranks change*")),
     ("export_log/export_core", Test("ps/server/shard_exports_test.cpp", "")),
     ("export_log/export_core", Test("simulation/export_log_test.cpp", "")),

@@ -36,13 +36,12 @@ struct ClusterRun {
   std::vector<std::string> refusals;  ///< The error text of each worker that ended with `ps_errc::not_finite`.
 };
 
-/// Trains `job`, if nothing else is said with the updaters of the library. Cuts are kept in memory. A model may have
-/// `initial_values()`, contribution 0.
+/// Trains `job`, if nothing else is said with the updaters of the library. Cuts are kept in memory, unless the options
+/// have a directory. A model may have `initial_values()`, contribution 0.
 template <ClusterModel Model>
-auto run_cluster(const distrib::Job& job, Model& model, distrib::sim::Options options,
+auto run_cluster(const distrib::Job& job, Model& model, const distrib::sim::Options& options,
                  distrib::ShardKinds kinds = distrib::shard_kinds(distrib::StandardUpdaters{})) -> ClusterRun {
   namespace simulated = distrib::sim::detail;
-  options.directory.clear();
   ClusterRun run;
   const auto start = [&](distrib::Rank rank) {
     simulated::Program program{[&model, rank](distrib::Step step) { return model.wanted(step, rank); },

@@ -14,6 +14,9 @@
 #include <distrib/ps/worker/scale_ranks.hpp>
 #include <distrib/rpc/shared_secret.hpp>
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -33,6 +36,14 @@ using distrib::ScaledRanks;
 using distrib::Step;
 
 using Servers = std::vector<distrib::Address>;
+
+/// Returns "alice at login3", for the reports of parameter servers.
+auto this_user() -> std::string {
+  const passwd* const user = getpwuid(getuid());  // NOLINT(concurrency-mt-unsafe): there is one thread
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  return (user != nullptr ? std::string{user->pw_name} : std::to_string(getuid())) + " at " + host;
+}
 
 auto steps_in(std::string_view text) -> std::optional<Step> {
   Step steps = 0;
@@ -104,6 +115,7 @@ auto scale(const ScaleOptions& options) -> int {
     distrib::AskOptions how;
     how.within = std::chrono::milliseconds{static_cast<std::int64_t>(options.within * 1000)};
     how.tls = tls_of(options.tls);
+    how.who = this_user();
     if (!options.secret_file.empty()) how.secret = distrib::SharedSecret::from_file(options.secret_file);
     if (options.ranks.empty()) show_all(distrib::ranks_of_job(servers, how), report);
     else ask(servers, how, options, report);

@@ -37,6 +37,9 @@ struct Event {
     uneven_shards,
     /// A part or a position of an export log was not written; `text` says whether another attempt follows.
     export_failed,
+    /// Other ranks were asked for, in a job whose ranks may change: `text` says who asked, for which ones, from which
+    /// step, and whether a shard has taken them.
+    ranks_asked_for,
   };
   Kind kind{};  ///< What happened.
   std::string task;  ///< The task that reports: "local", "/job:ps/task:0"; empty if the reporter does not know it.

@@ -13,6 +13,7 @@ const CutObjectNames run_names{"a/run/"};
 const ObjectClaim a_claim{12, 0xabc};
 const CutKey a_cut{300, 1, 4, a_claim, 7};
 const CutKey a_second_cut{300, 1, 4, a_claim, 7, 1};
+const RankLogKey a_rank_log{1, 4, a_claim, 7};
 const CutKey a_link{300, 1, 4, a_claim, 7, 0, 4};
 }  // namespace
 
@@ -28,6 +29,7 @@ TEST_CASE("Names of objects are fixed, because other versions read them") {
         "a/run/cuts/00000000000000000300/00001-of-00004.0000000012-0000000000000abc.0000000007-0000000003");
   CHECK(run_names.checkpoint({300, 0xf00}) == "a/run/model.ckpt-00000000000000000300.0000000000000f00.index");
   CHECK(run_names.preserved(300) == "a/run/keep/00000000000000000300");
+  CHECK(run_names.rank_log(a_rank_log) == "a/run/ranks/00001-of-00004.0000000012-0000000000000abc.0000000007");
 }
 
 TEST_CASE("Names of objects begin with the directory, which may be the whole bucket") {
@@ -53,6 +55,7 @@ TEST_CASE("A name of an object is read back") {
   const CheckpointKey checkpoint{~Step{0}, ~std::uint64_t{0}};
   CHECK(run_names.checkpoint_of(run_names.checkpoint(checkpoint)) == checkpoint);
   CHECK(run_names.preserved_of(run_names.preserved(~Step{0})) == ~Step{0});
+  CHECK(run_names.rank_log_of(run_names.rank_log(a_rank_log)) == a_rank_log);
 }
 
 TEST_CASE("Other names of objects are passed over") {
@@ -66,6 +69,9 @@ TEST_CASE("Other names of objects are passed over") {
        {"-0000000000", "-0000000007", "-0000000008", "-000000003", "-00000000030", "-", "0000000003"})
     CHECK_FALSE(run_names.cut_of(cut + root));
   CHECK_FALSE(run_names.cut_of(""));
+  CHECK_FALSE(run_names.rank_log_of(run_names.rank_log(a_rank_log) + "0"));
+  CHECK_FALSE(run_names.rank_log_of("a/run/ranks/00004-of-00004.0000000012-0000000000000abc.0000000007"));
+  CHECK_FALSE(run_names.rank_log_of(cut));
   CHECK_FALSE(
       run_names.cut_of("a/run/cuts/00000000000000000300/00004-of-00004.0000000012-0000000000000abc.0000000007"));
   CHECK_FALSE(

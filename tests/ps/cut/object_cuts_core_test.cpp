@@ -154,6 +154,33 @@ struct OfReplica : Talk {
   }
 };
 
+/// A shard of a job whose ranks may change.
+struct OfScaled : Talk {
+  OfScaled(StoredObjects& in, std::uint32_t shard, std::uint64_t nonce, std::uint32_t shards = 2)
+      : Talk{in, [&] {
+               auto options = options_of(shard, nonce);
+               options.shards = shards;
+               options.has_rank_log = true;
+               return options;
+             }()} {
+    shard_ = shard;
+  }
+  auto save_ranks(Step horizon, std::vector<Step> entries = {}) -> ObjectCutsDone {
+    RankFile file{horizon, {}};
+    for (const Step from : entries)
+      file.entries.push_back(std::make_shared<const RankEntry>(RankEntry{from, from, {0, 1}}));
+    return run([&] { core.save_ranks(file, *this); });
+  }
+};
+
+/// Returns the horizon and the steps of the entries; empty: there is no log.
+auto ranks_in(const ObjectCutsDone& done) -> std::vector<Step> {
+  if (!done.ranks) return {};
+  std::vector<Step> all{done.ranks->horizon};
+  for (const SharedRankEntry& entry : done.ranks->entries) all.push_back(entry->from);
+  return all;
+}
+
 struct OfShard : Talk {
   OfShard(StoredObjects& in, std::uint32_t shard, std::uint64_t nonce, bool synchronous = true)
       : Talk{in, [&] {
@@ -900,4 +927,91 @@ TEST_CASE("A checkpoint names no link, also if the user wants other steps than b
   for (const Step step : std::vector<Step>{9, 10, 11}) first.drop(step);
   first.save(21);
   CHECK(count_of(objects, object_names.cuts_of(9)) == 0);
+}
+
+TEST_CASE("A log of the ranks is one write and one list; the one before is removed when the new one is durable") {
+  StoredObjects objects;
+  OfScaled talk{objects, 0, 5};
+  CHECK(ranks_in(talk.open()).empty());
+  CHECK(talk.requests ==
+        Requests{"list claims", "put claims", "list claims", "list ranks", "list cuts", "uploads cuts"});
+  CHECK_FALSE(talk.save_ranks(1001).failure);
+  CHECK(talk.requests == Requests{"put ranks", "list claims"});
+  CHECK(talk.durable == std::vector<Step>{0});
+  CHECK_FALSE(talk.save_ranks(2001, {1500}).failure);
+  CHECK(talk.requests == Requests{"put ranks", "list claims", "remove ranks"});
+  CHECK(count_of(objects, object_names.rank_logs()) == 1);
+  OfScaled next{objects, 0, 6};
+  CHECK(ranks_in(next.open()) == std::vector<Step>{2001, 1500});
+  CHECK(next.requests == Requests{"list claims", "get claims", "ask claims", "put claims", "list claims", "list ranks",
+                                  "get ranks", "list cuts", "uploads cuts", "remove claims"});
+  CHECK_FALSE(next.save_ranks(3001, {1500}).failure);
+  CHECK(count_of(objects, object_names.rank_logs()) == 1);
+}
+
+TEST_CASE("A log of the ranks that a followed process writes late counts nothing") {
+  StoredObjects objects;
+  OfScaled first{objects, 0, 5};
+  first.open();
+  first.save_ranks(1001);
+  OfScaled second{objects, 0, 6};
+  CHECK(ranks_in(second.open()) == std::vector<Step>{1001});
+  CHECK_FALSE(second.save_ranks(2001).failure);
+  first.durable.clear();
+  CHECK(first.save_ranks(5001, {1200}).failure.code == ps_errc::shard_taken_over);
+  CHECK(first.durable.empty());
+  OfScaled third{objects, 0, 7};
+  CHECK(ranks_in(third.open()) == std::vector<Step>{2001});
+  CHECK_FALSE(third.save_ranks(3001).failure);
+  CHECK(count_of(objects, object_names.rank_logs()) == 1);
+}
+
+TEST_CASE("After a write of the log of the ranks that failed, the one before stays until the next is durable") {
+  StoredObjects objects;
+  OfScaled talk{objects, 0, 5};
+  talk.open();
+  talk.save_ranks(1001);
+  talk.change = [](const ObjectAction& action, ObjectAnswer& answer) {
+    if (action.kind == ObjectKind::list) answer.error = {make_error_code(std::errc::timed_out), "x"};
+  };
+  CHECK(talk.save_ranks(2001).failure.code == std::errc::timed_out);
+  CHECK(count_of(objects, object_names.rank_logs()) == 2);
+  talk.change = nullptr;
+  CHECK_FALSE(talk.save_ranks(2001).failure);
+  CHECK(count_of(objects, object_names.rank_logs()) == 1);
+}
+
+TEST_CASE("A damaged log of the ranks is refused: nobody knows what was told") {
+  StoredObjects objects;
+  {
+    OfScaled talk{objects, 0, 5};
+    talk.open();
+    talk.save_ranks(1001);
+  }
+  const std::string name = object_names.rank_log({0, 2, {1, 5}, 1});
+  objects.at(name).back() ^= std::byte{1};
+  OfScaled next{objects, 0, 6};
+  const Error error = next.open().failure;
+  CHECK(error.code == checkpoint_errc::corrupt_data);
+  CHECK(error.where == name);
+}
+
+TEST_CASE("Another number of shards begins with the logs of all, written as its own before anything is told") {
+  StoredObjects objects;
+  for (const std::uint32_t shard : {0U, 1U}) {
+    OfScaled talk{objects, shard, 5};
+    talk.open();
+    talk.save_ranks(1000 + shard, {500 + Step{shard}, 800});
+  }
+  OfScaled wider{objects, 2, 6, 3};
+  CHECK(ranks_in(wider.open()) == std::vector<Step>{1001, 500, 501, 800});
+  CHECK(wider.durable.empty());
+  CHECK(objects.contains(object_names.rank_log({2, 3, {1, 6}, 1})));
+  OfScaled again{objects, 2, 7, 3};
+  CHECK(ranks_in(again.open()) == std::vector<Step>{1001, 500, 501, 800});
+  OfScaled zero{objects, 0, 6, 3};
+  zero.open();
+  zero.save_ranks(3000, {500, 501, 800, 2000});
+  OfScaled back{objects, 0, 8};  // two again: what three have added counts
+  CHECK(ranks_in(back.open()) == std::vector<Step>{3000, 500, 501, 800, 2000});
 }

@@ -640,3 +640,29 @@ TEST_CASE("ObjectCuts: a link that stands on a cut of another history is passed 
   CHECK(second.refused.front().code == failure::corrupt);
   second.check_all();
 }
+
+TEST_CASE("ObjectCuts: the log of the ranks is an object, and a process that is followed saves none", "[ps]") {
+  const auto bucket = new_bucket();
+  Job job = quarters(1);
+  job.most_ranks = 8;
+  const auto saves = [](const ObjectProcess& process, Step horizon) {
+    CutWork work{.kind = ObjectKinds::save_ranks};
+    work.ranks = RankFile{horizon, {std::make_shared<const RankEntry>(RankEntry{horizon, 1, {0, 5}})}};
+    return process.done(std::move(work)).failure;
+  };
+  ObjectProcess first{bucket, job, 0, 1};
+  CHECK_FALSE(first.open().ranks);
+  CHECK_FALSE(saves(first, 100));
+  CHECK_FALSE(saves(first, 200));
+  CHECK(bucket->count("run/ranks/") == 1);
+  ObjectProcess second{bucket, job, 0, 2};
+  const CutWork found = second.open();
+  REQUIRE(found.ranks);
+  CHECK(found.ranks->horizon == 200);
+  REQUIRE(found.ranks->entries.size() == 1);
+  CHECK(found.ranks->entries.front()->ranks == std::vector<Rank>{0, 5});
+  CHECK(saves(first, 300).code == ps_errc::shard_taken_over);
+  CHECK_FALSE(saves(second, 300));
+  CHECK_FALSE(second.done({.kind = ObjectKinds::finish}).failure);
+  CHECK(bucket->count("run/ranks/") == 1);  // the job may be continued
+}

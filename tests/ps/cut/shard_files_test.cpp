@@ -68,7 +68,7 @@ struct FilesBench {
                    (ranks ? ", ranks up to " + std::to_string(ranks->horizon) : ""));
   }
   void ranks_saved(Instant) { told.push_back("ranks saved"); }
-  void ranks_not_saved(const Error& why) { told.push_back("ranks not saved: " + why.where); }
+  void ranks_not_saved(const Error& why, Instant) { told.push_back("ranks not saved: " + why.where); }
   void not_opened(const Error& why) { told.push_back("not opened: " + why.where); }
   void cut_saved(Step step, Instant) { told.push_back("saved " + std::to_string(step)); }
   void save_failed(const Error& why, Instant) { told.push_back("not saved: " + why.where); }

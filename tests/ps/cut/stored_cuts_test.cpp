@@ -3,6 +3,9 @@
 
 #include <distrib/checkpoint/error.hpp>
 #include <distrib/optimizer/sgd.hpp>
+#include <distrib/sim/dice.hpp>
+#include <distrib/sim/disk.hpp>
+#include <distrib/sim/scheduler.hpp>
 
 #include "ps/story.hpp"
 #include "support/catch.hpp"
@@ -42,6 +45,26 @@ auto three_steps() -> Job {
   job.updater = "sgd learning_rate=1";
   return job;
 }
+
+/// A job whose ranks may change.
+auto changing() -> Job {
+  Job job = three_steps();
+  job.most_ranks = 4;
+  return job;
+}
+
+auto saves_ranks(Step horizon) -> CutWork {
+  CutWork work{.kind = Kind::save_ranks};
+  work.ranks = RankFile{horizon, {}};
+  return work;
+}
+
+/// The files of a simulated disk.
+struct OnDisk {
+  sim::Disk* disk;
+  void operator()(std::span<const FileAction> plan) const { disk->files()(plan); }
+  [[nodiscard]] auto now() const noexcept -> double { return disk->files().now(); }
+};
 
 struct NoMemory {
   void operator()(std::span<const FileAction>) const { throw std::bad_alloc{}; }
@@ -129,4 +152,47 @@ TEST_CASE("StoredCuts: too little memory is reported as any other failure", "[ps
   StoredCuts<NoMemory> cuts;
   CHECK_FALSE(done(cuts, opens(three_steps(), folder.path().string())).failure);
   CHECK(done(cuts, saves(3, 5)).failure.code == std::errc::not_enough_memory);
+}
+
+TEST_CASE("StoredCuts: the log of the ranks is found again, in files and in memory", "[ps]") {
+  const support::TempDirectory folder;
+  for (const std::string& directory : {folder.path().string(), std::string{}}) {
+    CAPTURE(directory);
+    StoredCuts<> cuts;
+    CHECK_FALSE(done(cuts, opens(changing(), directory)).ranks);
+    CHECK_FALSE(done(cuts, saves_ranks(40)).failure);
+    const CutWork found = done(cuts, opens(changing(), directory));
+    REQUIRE(found.ranks);
+    CHECK(found.ranks->horizon == 40);
+    CHECK_FALSE(done(cuts, opens(three_steps(), directory)).ranks);
+  }
+}
+
+TEST_CASE("StoredCuts: a log of the ranks that was read is durable, whenever its process died", "[ps]") {
+  for (std::size_t actions = 0; actions <= 4; ++actions) {
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      CAPTURE(actions, seed);
+      const support::TempDirectory folder;
+      sim::Scheduler scheduler;
+      sim::Dice dice{seed};
+      sim::Disk disk{(folder / "disk").string(), scheduler, dice};
+      StoredCuts<OnDisk> dies{OnDisk{&disk}};
+      done(dies, opens(changing(), disk.directory()));
+      CHECK_FALSE(done(dies, saves_ranks(40)).failure);
+      disk.stop_after(actions);
+      try {
+        done(dies, saves_ranks(80));
+      } catch (const sim::Disk::Stopped&) {
+      }
+      disk.go_on();
+      StoredCuts<OnDisk> second{OnDisk{&disk}};
+      const auto read = done(second, opens(changing(), disk.directory())).ranks;
+      REQUIRE(read);
+      disk.lose_power();
+      StoredCuts<OnDisk> third{OnDisk{&disk}};
+      const auto after = done(third, opens(changing(), disk.directory())).ranks;
+      REQUIRE(after);
+      CHECK(after->horizon == read->horizon);
+    }
+  }
 }

@@ -45,6 +45,9 @@ TEST_CASE("ps_errc: texts and conditions", "[ps]") {
       {ps_errc::shard_taken_over, 37, failure::mismatch, "another process of this task has taken over its cuts"},
       {ps_errc::other_ranks, 39, failure::mismatch, "start all with the same --ranks"},
       {ps_errc::shard_done, 41, failure::unavailable, "the last checkpoint has the result"},
+      {ps_errc::ranks_too_soon, 44, failure::invalid_argument, "from a step after the horizon"},
+      {ps_errc::bad_ranks, 45, failure::invalid_argument, "name at least one rank, each once"},
+      {ps_errc::too_many_changes, 46, failure::exhausted, "ask again later"},
       {ps_errc::fixed_ranks, 43, failure::unsupported, "cannot change"},
       {ps_errc::ranks_differ, 42, failure::corrupt, "has lost its log of the ranks"},
   };

@@ -118,3 +118,12 @@ TEST_CASE("RankLog: the ranks after a step are those of its next step and of all
   CHECK(log.ranks_after(8) == Ranks{0, 2, 7});
   CHECK(log.ranks_after(1'000) == Ranks{0, 2, 7});
 }
+
+TEST_CASE("RankLog: counts contributions through a step", "[ps]") {
+  RankLog log{3};
+  log.add(entry_from(5, 1, {2, 6}));
+  CHECK(log.contributions_through(0) == 0);
+  CHECK(log.contributions_through(4) == 12);
+  CHECK(log.contributions_through(5) == 14);
+  CHECK(log.contributions_through(9) == 22);
+}

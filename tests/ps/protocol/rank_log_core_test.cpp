@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/protocol/rank_log_core.hpp>
 
+#include <distrib/ps/job/error.hpp>
+
 #include "support/catch.hpp"
 
 #include <cstdint>
@@ -9,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+using distrib::ps_errc;
 using distrib::Rank;
 using distrib::RankAnswer;
 using distrib::RankEntry;
@@ -84,6 +87,7 @@ TEST_CASE("RankLogCore: an entry is taken only beyond the horizon, and told when
   shard.write(0);  // the horizon is 11
   const RankAnswer late = shard.ask(11, {0, 1, 2});
   CHECK_FALSE(late.taken);
+  CHECK(late.why == ps_errc::ranks_too_soon);
   CHECK(late.horizon == 11);
   CHECK(shard.core.log()->entries().size() == 1);
   shard.core.propose(1, {12, 1, {0, 1, 2}});
@@ -133,16 +137,31 @@ TEST_CASE("RankLogCore: an entry that is asked for again is taken, also when its
 TEST_CASE("RankLogCore: what is no entry of the job is refused", "[ps]") {
   WrittenRanks shard;
   shard.write(0);
-  CHECK_FALSE(shard.ask(20, {0, 8}).taken);
-  CHECK_FALSE(shard.ask(20, {}).taken);
-  CHECK_FALSE(shard.ask(20, {1, 0}).taken);
-  CHECK_FALSE(shard.ask(20, {1}, 0).taken);
+  CHECK(shard.ask(20, {0, 8}).why == ps_errc::bad_ranks);
+  CHECK(shard.ask(20, {}).why == ps_errc::bad_ranks);
+  CHECK(shard.ask(20, {1, 0}).why == ps_errc::bad_ranks);
+  CHECK(shard.ask(20, {1}, 0).why == ps_errc::bad_ranks);
+  CHECK(shard.ask(0, {1}).why == ps_errc::bad_ranks);
   CHECK(shard.core.log()->entries().size() == 1);
   for (std::uint64_t caller = 0; caller < 65; ++caller) shard.core.propose(caller, {20, 1, {1}});
   const auto answers = shard.core.take_answers();
   REQUIRE(answers.size() == 1);  // too many at once
   CHECK(answers[0].caller == 64);
-  CHECK_FALSE(answers[0].taken);
+  CHECK(answers[0].why == ps_errc::too_many_changes);
+}
+
+TEST_CASE("RankLogCore: a shard without its file takes no entry for a step that is done", "[ps]") {
+  RankLogCore core{2, 8};
+  core.open(std::nullopt, 10);
+  core.propose(1, {30, 1, {0}});
+  core.propose(2, {31, 1, {0}});
+  REQUIRE(core.next_write(30));  // it goes on from a cut of step 30
+  core.written();
+  const auto answers = core.take_answers();
+  REQUIRE(answers.size() == 2);
+  CHECK(answers[0].caller == 1);
+  CHECK(answers[0].why == ps_errc::ranks_too_soon);
+  CHECK(answers[1].taken);
 }
 
 TEST_CASE("RankLogCore: an entry that a contribution states is told and kept", "[ps]") {

@@ -1379,15 +1379,33 @@ TEST_CASE("SyncWorkerCore: a rank that makes no step follows the values, and sen
   CHECK(w.core.step() == 1);
   WorkerActions out;
   w.core.gone(0, 1, {3, {0}, false, false, false, 0, {}, w.logs[0]}, out);
-  CHECK(told_texts(out) == std::vector<std::string>{"join 0", "join 1"});
-  out.clear();
-  w.joined(0, 3, out);
-  w.joined(1, 1, out);
-  CHECK(told_texts(out) == std::vector<std::string>{"pull 0 step=1", "pull 1 step=1"});
-  out.clear();
-  w.core.gone(0, 1, {3, {0}, false, false, false, 0, {}, w.logs[0]}, out);
-  CHECK(told_texts(out) == std::vector<std::string>{"pull 0 step=3", "pull 1 step=3"});  // it goes on there, no Restore
+  // It goes on there: no Restore, and no Join, which would lead to the same Gone at once while the other shard is behind.
+  CHECK(told_texts(out) == std::vector<std::string>{"pull 0 step=3", "pull 1 step=3"});
   CHECK(w.computes(3).number == 7);
+}
+
+TEST_CASE("SyncWorkerCore: however far shards are apart, a rank that looks on joins none of them again", "[ps]") {
+  ScaledWorker w{4, 100};
+  w.logs[0] = log_with({{40, 1, {0, 4}}});
+  w.values(0);
+  for (Step step = 1; step < 39; step += 2) {
+    WorkerActions out;
+    w.core.gone(0, step, {step + 2, {0}, false, false, false, 0, {}, w.logs[0]}, out);
+    const std::string at = std::to_string(step + 2);
+    CHECK(told_texts(out) == std::vector<std::string>{"pull 0 step=" + at, "pull 1 step=" + at});
+  }
+}
+
+TEST_CASE("SyncWorkerCore: a rank that went on too far, because it did not know an entry, sends all back", "[ps]") {
+  ScaledWorker w{4};
+  w.values(0);
+  WorkerActions out;
+  w.core.gone(0, 1, {3, {0}, false, false, false, 0, {}, w.logs[0]}, out);
+  CHECK(told_texts(out) == std::vector<std::string>{"pull 0 step=3", "pull 1 step=3"});
+  out.clear();
+  w.logs[1] = log_with({{2, 1, {0, 4}}});  // it makes steps 2 and 3, and shard 1 lacks them
+  w.core.notice(1, {1, {0}, false, false, false, 0, {}, w.logs[1]}, out);
+  CHECK(told_texts(out) == std::vector<std::string>{"restore 0 cut=0", "restore 1 cut=0"});
 }
 
 TEST_CASE("SyncWorkerCore: a rank that makes a step that a shard has completed sends all back, if it cannot reach it",

@@ -136,3 +136,17 @@ TEST_CASE("metrics_text: only shard 0 of task 0 has metrics of ranks", "[ps]") {
   for (ShardStatus& shard : shards) shard.task = 1;
   CHECK(of_ranks().empty());
 }
+
+TEST_CASE("metrics_text: which ranks look on, in a job with such ranks", "[ps]") {
+  const std::string name = "distrib_ps_rank_looks_on{task=\"0\",shard=\"0\",rank=\"1\"}";
+  ShardStatus shard;
+  shard.open = true;
+  shard.of_ranks = {{0, true, 7}, {1, true, 5}};
+  const auto fixed = exposition::read(metrics_text({&shard, 1}));
+  REQUIRE(fixed);
+  CHECK(fixed->count(name) == 0);
+  shard.of_ranks[1].looks_on = true;
+  const auto changing = exposition::read(metrics_text({&shard, 1}));
+  REQUIRE(changing);
+  CHECK(changing->at(name) == 1);
+}

@@ -5,8 +5,10 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 using distrib::Instant;
+using distrib::Rank;
 using distrib::ShardClock;
 using distrib::ShardIdentity;
 using distrib::ShardOptions;
@@ -126,6 +128,27 @@ TEST_CASE("ShardClock: at the end it waits for goodbyes while a worker is joined
   clock.saved(start + 9s);  // the last cut became durable after the last connection was lost
   CHECK(verdict(clock, true) == "finished at 12s");
   CHECK(verdict(clock) == "lost 1 at 15s");
+}
+
+TEST_CASE("ShardClock: at the end only workers of the ranks of the last step are waited for, if they are told",
+          "[ps]") {
+  ShardClock clock = clock_of(2);
+  clock.opened(start, false, true, 4);
+  for (const Rank rank : {0U, 2U, 3U}) clock.joined(rank);
+  CHECK(verdict(clock, true) == "never");
+  const std::vector<Rank> last{0, 3};
+  clock.waits_only_for(last, start);
+  CHECK(verdict(clock, true) == "never");
+  clock.said_goodbye(0);
+  clock.parted(0, start + 1s);
+  CHECK(verdict(clock, true) == "never");
+  clock.parted(3, start + 2s);
+  CHECK(verdict(clock, true) == "finished at 5s");  // rank 2 looks on, and is still joined
+  clock.parted(2, start + 4s);
+  clock.joined(1);
+  CHECK(verdict(clock, true) == "finished at 5s");
+  clock.joined(3);
+  CHECK(verdict(clock, true) == "never");
 }
 
 TEST_CASE("ShardClock: a cut without disk space is tried again after a pause, which delays no verdict", "[ps]") {

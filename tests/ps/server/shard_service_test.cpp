@@ -219,6 +219,7 @@ struct ServiceBench : distrib::ShardShell {
   }
   void joined_twice(Rank rank) override { told.push_back("shell rank " + std::to_string(rank) + " joined twice"); }
   void joined_unlike(const std::string& text) override { told.push_back("shell " + text); }
+  void asked_for_ranks(const std::string& text) override { told.push_back("shell " + text); }
   void last_export_missing() override { told.push_back("shell last export missing"); }
   void ended(int code, const distrib::Error& why) override {
     const std::string words = why ? ": " + why.code.message() + " (" + why.where + ")" : std::string{};
@@ -1652,25 +1653,49 @@ auto asked_for(Step from, std::uint64_t number, std::vector<Rank> ranks) -> dist
 TEST_CASE("ShardService: other ranks are asked for, saved, and make their steps", "[ps]") {
   ServiceBench bench = scaled_bench();
   const auto first = std::make_shared<const distrib::RankEntry>(distrib::RankEntry{1, 0, {0, 1}});
-  const auto more = asked_for(4, 9, {0, 2, 3});
+  auto more = asked_for(4, 9, {0, 2, 3});
+  more.who = "ann@host";
+  const std::string fixed =
+      "g1 failed: the ranks of this job cannot change, or it has not begun: start it with most_ranks";
+  const std::string soon = "that step may be under way already: ask for other ranks from a step after the horizon";
+  const std::string bad =
+      "these ranks cannot make steps of the job: name at least one rank, each once, and all below most_ranks";
+  const std::string place = "/job:ps/task:0, shard 0, horizon 3, step 0";
+  const std::string at = " (" + place + ")";
   const auto push = [&](char who, std::uint64_t number, Step step, Rank rank, distrib::SharedRankEntry entry) {
     distrib::PushRequest request{step, rank, 0, block(2)};
     request.entry = std::move(entry);
     return bench.call<distrib::Push>(who, number, request);
   };
   bench.tell({
-      {"no job yet",
-       bench.call<distrib::Scale>('g', 1),
-       {"g1 failed: the ranks of this job cannot change, or it has not begun: start it with most_ranks"}},
+      {"no job yet", bench.call<distrib::Scale>('g', 1), {fixed + " (/job:ps/task:0, shard 0: it knows no job yet)"}},
       {"", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"no cuts yet",
+       bench.call<distrib::Scale>('g', 1),
+       {fixed + " (/job:ps/task:0, shard 0: it still reads its cuts)"}},
       {"the file of the log", bench.opened(), {"shell save ranks up to 3, entries 0", "a1 joined k=0 cuts=0"}},
       {"a rank that makes no step yet", bench.join('c', 1, 2), {"c1 joined k=0 cuts=0"}},
       {"E1: nothing may be told", bench.pull('a', 2, 0), {}},
       {"the horizon", bench.call<distrib::Scale>('g', 2), {"g2 horizon 0 step 0"}},
       {"durable", bench.ranks_saved(), {"a2 values counted=0 w=0 k=0 cuts=0"}},
-      {"E2: too late", bench.call<distrib::Scale>('g', 3, asked_for(3, 9, {0})), {"g3 horizon 3 step 0"}},
+      {"E2: too late",
+       bench.call<distrib::Scale>('g', 3, asked_for(3, 9, {0})),
+       {"g3 failed: " + soon + at,
+        "shell a client asks for ranks 0 (1) from step 3: refused by " + place + ": " + soon}},
       {"in time", bench.call<distrib::Scale>('g', 4, more), {"shell save ranks up to 3, entries 1"}},
-      {"E3: durable", bench.ranks_saved(), {"g4 taken, horizon 3 step 0"}},
+      {"E3: durable",
+       bench.ranks_saved(),
+       {"g4 taken, horizon 3 step 0",
+        "shell a client (ann@host) asks for ranks 0, 2-3 (3) from step 4: taken by /job:ps/task:0, shard 0, which is "
+        "at "
+        "step 0"}},
+      {"a rank that the job cannot have",
+       bench.call<distrib::Scale>('g', 5, asked_for(40, 9, {4})),
+       {"g5 failed: " + bad + at,
+        "shell a client asks for ranks 4 (1) from step 40: refused by " + place + ": " + bad}},
+      {"no rank",
+       bench.call<distrib::Scale>('g', 6, asked_for(40, 9, {})),
+       {"g6 failed: " + bad + at, "shell a client asks for ranks (0) from step 1: refused by " + place + ": " + bad}},
       {"", push('a', 3, 1, 0, first), {"a3 pushed k=0 cuts=0"}},
       {"", push('c', 2, 1, 1, first), {"c2 pushed k=1 cuts=0"}},
       {"", push('a', 4, 2, 0, first), {"a4 pushed k=1 cuts=0"}},
@@ -1687,10 +1712,53 @@ TEST_CASE("ShardService: a shard whose log of the ranks cannot be saved ends, an
   bench.opened()();
   bench.call<distrib::Scale>('g', 1, asked_for(40, 9, {0}))();
   bench.told.clear();
-  const auto fails = [&] { bench.service.ranks_not_saved({distrib::checkpoint_errc::no_room, "a file"}); };
-  fails();
+  bench.service.ranks_not_saved({make_error_code(std::errc::io_error), "a file"}, bench.now);
   CHECK(std::ranges::find(bench.told, "g1 failed: the connection is closed: connect again") != bench.told.end());
-  CHECK_THAT(bench.told.back(), ContainsSubstring("shell ended 1"));
+  CHECK_THAT(bench.told.back(), ContainsSubstring("shell ended 74"));
+}
+
+TEST_CASE("ShardService: while the disk is full, the log of the ranks is saved again after a pause", "[ps]") {
+  ServiceBench bench = scaled_bench();
+  bench.bring('a', 1, 0)();
+  const auto fails = [&] { bench.service.ranks_not_saved({distrib::checkpoint_errc::no_room, "a file"}, bench.now); };
+  bench.tell({
+      {"the file of the log", bench.opened(), {"shell save ranks up to 3, entries 0", "a1 joined k=0 cuts=0"}},
+      {"", bench.pull('a', 2, 0), {}},
+      {"no room", fails, {}},
+      {"asked meanwhile", bench.call<distrib::Scale>('g', 1, asked_for(4, 9, {0})), {}},
+      {"again", bench.wakes_after(ShardOptions{}.save_again_after), {"shell save ranks up to 3, entries 0"}},
+      {"durable", bench.ranks_saved(), {"a2 values counted=0 w=0 k=0 cuts=0", "shell save ranks up to 3, entries 1"}},
+  });
+}
+
+TEST_CASE("ShardService: nobody waits for a rank that looks on", "[ps]") {
+  ServiceBench bench = scaled_bench();
+  bench.bring('a', 1, 0)();
+  bench.opened()();
+  bench.ranks_saved()();
+  bench.join('b', 1, 3)();
+  bench.call<distrib::Scale>('g', 1, asked_for(4, 9, {1, 3}))();
+  bench.ranks_saved()();
+  const auto looks_on = [&] {
+    std::vector<bool> each;
+    for (const auto& rank : bench.service.status(bench.now).of_ranks) each.push_back(rank.looks_on);
+    return each;
+  };
+  CHECK(looks_on() == std::vector<bool>{false, false, true, true});
+  const auto first = std::make_shared<const distrib::RankEntry>(distrib::RankEntry{1, 0, {0, 1}});
+  for (Step step = 1; step <= 3; ++step) {
+    for (const Rank rank : {0U, 1U}) {
+      distrib::PushRequest request{step, rank, 0, block(2)};
+      request.entry = first;
+      bench.call<distrib::Push>('a', 10 * step + rank, request)();
+    }
+    bench.ranks_saved()();
+  }
+  CHECK(bench.service.step() == 3);
+  CHECK(looks_on() == std::vector<bool>{true, false, true, false});
+  const auto status = bench.service.status(bench.now);
+  CHECK(status.contributions == 6);
+  CHECK(status.staleness == 0);
 }
 
 TEST_CASE("ShardService: the ranks of other jobs cannot change", "[ps]") {
@@ -1698,5 +1766,6 @@ TEST_CASE("ShardService: the ranks of other jobs cannot change", "[ps]") {
   bench.join_all();
   bench.tell({{"",
                bench.call<distrib::Scale>('g', 1, asked_for(40, 9, {0})),
-               {"g1 failed: the ranks of this job cannot change, or it has not begun: start it with most_ranks"}}});
+               {"g1 failed: the ranks of this job cannot change, or it has not begun: start it with most_ranks "
+                "(/job:ps/task:0, shard 0: the ranks of its job are fixed)"}}});
 }

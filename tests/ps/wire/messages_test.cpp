@@ -351,6 +351,11 @@ TEST_CASE("messages: ranks that change travel with progress and contributions, a
   CHECK(carried(distrib::ScaleRequest{}).entry == nullptr);
   REQUIRE(carried(distrib::ScaleRequest{entry}).entry != nullptr);
   CHECK(*carried(distrib::ScaleRequest{entry}).entry == *entry);
+  CHECK(carried(distrib::ScaleRequest{entry, "ann@host"}).who == "ann@host");
+  CHECK(carried(distrib::ScaleRequest{nullptr, std::string(1000, 'x')}).who == std::string(200, 'x'));
+  const auto empty = std::make_shared<const RankEntry>(RankEntry{12, 5, {}});
+  REQUIRE(carried(distrib::ScaleRequest{empty}).entry != nullptr);  // the shard says what is wrong
+  CHECK(carried(distrib::ScaleRequest{empty}).entry->ranks.empty());
   const auto reply = carried(distrib::ScaleReply{true, 99, 7});
   CHECK(reply.taken);
   CHECK(reply.horizon == 99);

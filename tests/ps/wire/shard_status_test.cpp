@@ -40,7 +40,7 @@ auto full() -> ShardStatus {
   status.pulls = 10;
   status.pulled_bytes = 11;
   status.parked = 12;
-  status.of_ranks = {{0, true, 7}, {4, false, 6}};
+  status.of_ranks = {{0, true, 7}, {4, false, 6}, {5, true, 3, 0, true}};
   status.of_variables = {{"dense/kernel", 13}, {"", 0}};
   for (const int power : {7, 10, 30}) status.push_times.add(std::chrono::nanoseconds{1LL << power});
   status.pull_times.add(std::chrono::nanoseconds::max());

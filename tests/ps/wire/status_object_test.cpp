@@ -17,3 +17,11 @@ TEST_CASE("status_object: all that is known of a shard", "[ps]") {
           R"("ranks":[{"rank":0,"here":true,"last":121},{"rank":11,"here":false,"last":120}],)"
           R"("variable_bytes":[{"name":"dense/kernel","bytes":1000000},{"name":"b","bytes":64}]})");
 }
+
+TEST_CASE("status_object: a rank that looks on is named so", "[ps]") {
+  distrib::ShardStatus shard;
+  shard.of_ranks = {{0, true, 7}, {1, true, 5, 0, true}};
+  const std::string ranks =
+      R"("ranks":[{"rank":0,"here":true,"last":7},{"rank":1,"here":true,"last":5,"looks_on":true}])";
+  CHECK(distrib::status_object(shard).text().find(ranks) != std::string::npos);
+}

@@ -44,6 +44,17 @@ struct CutKey {
   [[nodiscard]] auto operator<=>(const CutKey&) const = default;
 };
 
+/// The name of a log of the ranks: "ranks/SHARD-of-SHARDS.EPOCH-NONCE.N". Of one shard that of the largest claim and number
+/// counts. A value.
+struct RankLogKey {
+  std::uint32_t shard = 0;
+  std::uint32_t shards = 1;
+  ObjectClaim claim;
+  std::uint32_t number = 0;  ///< Counts the logs that one process has written.
+
+  [[nodiscard]] auto operator<=>(const RankLogKey&) const = default;
+};
+
 /// The name of a checkpoint: "model.ckpt-STEP.HASH.index", where HASH is `checkpoint_hash` of its content. A value.
 struct CheckpointKey {
   Step step = 0;
@@ -67,6 +78,7 @@ class CutObjectNames {
   [[nodiscard]] DISTRIB_DECL auto base(std::uint32_t shard, const ObjectClaim& claim) const -> std::string;
   [[nodiscard]] DISTRIB_DECL auto cut(const CutKey& key) const -> std::string;
   [[nodiscard]] DISTRIB_DECL auto checkpoint(const CheckpointKey& key) const -> std::string;
+  [[nodiscard]] DISTRIB_DECL auto rank_log(const RankLogKey& key) const -> std::string;
   /// An empty object: the checkpoint of this step is preserved.
   [[nodiscard]] DISTRIB_DECL auto preserved(Step step) const -> std::string;
 
@@ -75,6 +87,7 @@ class CutObjectNames {
   [[nodiscard]] DISTRIB_DECL auto bases(std::uint32_t shard) const -> std::string;
   [[nodiscard]] auto cuts() const -> std::string { return root_ + "cuts/"; }
   [[nodiscard]] DISTRIB_DECL auto cuts_of(Step step) const -> std::string;
+  [[nodiscard]] auto rank_logs() const -> std::string { return root_ + "ranks/"; }
   [[nodiscard]] auto checkpoints() const -> std::string { return root_ + "model.ckpt-"; }
   [[nodiscard]] auto all_preserved() const -> std::string { return root_ + "keep/"; }
 
@@ -85,6 +98,7 @@ class CutObjectNames {
       -> std::optional<ObjectClaim>;
   [[nodiscard]] DISTRIB_DECL auto cut_of(std::string_view name) const -> std::optional<CutKey>;
   [[nodiscard]] DISTRIB_DECL auto checkpoint_of(std::string_view name) const -> std::optional<CheckpointKey>;
+  [[nodiscard]] DISTRIB_DECL auto rank_log_of(std::string_view name) const -> std::optional<RankLogKey>;
   [[nodiscard]] DISTRIB_DECL auto preserved_of(std::string_view name) const -> std::optional<Step>;
 
  private:

@@ -11,6 +11,7 @@
 #include <distrib/ps/cut/object_checkpoints.hpp>
 #include <distrib/ps/cut/object_cuts_core.hpp>
 #include <distrib/ps/cut/shard_files.hpp>
+#include <distrib/ps/job/rank_file.hpp>
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/record/any_object_store.hpp>
@@ -54,8 +55,8 @@ class ObjectCuts {
   ObjectCuts(const ObjectCuts&) = delete;
   auto operator=(const ObjectCuts&) -> ObjectCuts& = delete;
 
-  /// Claims the shard and finds its cuts: sets `cuts` and `refused`. Cuts of the job that other shards have saved count
-  /// if their checkpoint is whole.
+  /// Claims the shard and finds its cuts: sets `cuts` and `refused`, and `ranks` in a job whose ranks may change. Cuts
+  /// of the job that other shards have saved count if their checkpoint is whole.
   DISTRIB_DECL void open(CutWork& work);
   /// Returns the cuts of `step`, which must be in the list: of the shard, or of all shards in their order.
   [[nodiscard]] DISTRIB_DECL auto read(Step step) -> std::vector<Cut>;
@@ -65,6 +66,8 @@ class ObjectCuts {
   /// A link (`Cut::base`) must stand on a cut of the list, or that was saved since. It is saved whole unless
   /// `ObjectCutsCore::may_link`. Only with `CutShards::own`.
   DISTRIB_DECL void save(std::span<const Cut> cuts);
+  /// Makes the log of the ranks durable. What fails after that is told to the observer only.
+  DISTRIB_DECL void save_ranks(const RankFile& file);
   /// The protocol needs neither this cut nor any older one: see `ObjectCutsCore::drop`.
   DISTRIB_DECL void drop(Step step, bool unneeded);
   /// Drops all cuts but the newest. For a job that needs older ones only as checkpoints.

@@ -10,6 +10,7 @@
 #include <distrib/ps/cut/object_action.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/lineage.hpp>
+#include <distrib/ps/job/rank_file.hpp>
 #include <distrib/ps/job/step.hpp>
 
 #include <cstddef>
@@ -34,6 +35,7 @@ struct ObjectCutsOptions {
   std::uint32_t replicas = 1;  ///< Of each shard; more than one in a synchronous and replayable job only.
   bool synchronous = true;
   bool replayable = true;  ///< See `Job::replayable`.
+  bool has_rank_log = false;  ///< The ranks of the job may change: each shard keeps a log of them.
   Step last_step = 0;
   CutSettings settings;  ///< `directory`: the beginning of all keys, without a bucket.
   ClaimOwner owner;
@@ -42,7 +44,7 @@ struct ObjectCutsOptions {
 
 /// A cut is durable: whatever happens, a later start finds it or a newer one. So workers may be told.
 struct CutDurable {
-  Step step = 0;
+  Step step = 0;  ///< 0: not a cut, but the log of the ranks.
 };
 
 /// A piece of work of an `ObjectCutsCore` is over: as `CutWork` has it. A value.
@@ -56,6 +58,8 @@ struct ObjectCutsDone {
   /// For open: the newest whole checkpoint, if it names a cut of another replica of this shard and is newer than all
   /// else. It may be read, but may be gone: that replica goes on.
   std::optional<CheckpointKey> of_sibling = {};
+  /// For open: the log of the ranks that the shard begins with; empty: there is none.
+  std::optional<RankFile> ranks = {};
   std::vector<std::byte> object = {};  ///< For read.
   std::vector<std::vector<std::byte>> under =
       {};  ///< For read of a link: the whole cut under it, then the links between.
@@ -114,6 +118,12 @@ struct CheckpointsToGo {
 [[nodiscard]] DISTRIB_DECL auto checkpoints_to_go(const std::vector<WholeCheckpoint>& whole, const Retention& retention)
     -> CheckpointsToGo;
 
+/// Returns the logs of the ranks with which a shard begins: its own newest one; or, if the processes of this shard have
+/// written none since the job had another number of shards, the newest one of each shard of that number. `there`: all
+/// that are in the store.
+[[nodiscard]] DISTRIB_DECL auto rank_logs_to_begin_with(const std::vector<RankLogKey>& there, std::uint32_t shard,
+                                                        std::uint32_t shards) -> std::vector<RankLogKey>;
+
 /// The newest cuts of one step, by shard and replica.
 using NewestCuts = std::map<std::uint32_t, std::map<std::uint32_t, CutKey>>;
 /// Returns of each replica of `shards` shards the whole cut of its largest claim. `there`: the cuts of one step.
@@ -140,6 +150,8 @@ using NewestCuts = std::map<std::uint32_t, std::map<std::uint32_t, CutKey>>;
 /// - What is removed is justified by newer cuts that are durable.
 /// - Each replica of a shard has claims and cuts of its own, and all this holds for each by itself. A checkpoint may
 ///   consist of cuts of any replicas, because values of a step are always the same.
+/// - The log of the ranks is an object of its own for each time it is written, and durable in the same way as a cut. A
+///   start reads that of the largest claim, and nothing else: what another process wrote late was told to nobody.
 /// - A link stands on the cut that the same process saved before it. No cut is removed while one that stays stands on
 ///   it. A start counts a link only if its chain is there and good. Checkpoints consist of whole cuts.
 ///
@@ -180,6 +192,8 @@ class ObjectCutsCore {
   void save_link(Step step, Step base, ObjectBytes object, auto& out) {
     begin(save_steps(step, std::move(object), base), out);
   }
+  /// Makes the log of the ranks durable, in place of the one before.
+  void save_ranks(const RankFile& file, auto& out) { begin(save_ranks_steps(to_bytes(file)), out); }
   /// True if the cut of `step` may be a link on the cut of `base`: this process saved that last, and it is durable, and
   /// the user does not want the cut of `step`.
   [[nodiscard]] auto may_link(Step step, Step base) const -> bool {
@@ -232,6 +246,7 @@ class ObjectCutsCore {
   DISTRIB_DECL auto open_steps() -> Steps<bool>;
   DISTRIB_DECL auto read_steps(Step step) -> Steps<bool>;
   DISTRIB_DECL auto save_steps(Step step, ObjectBytes object, std::optional<Step> base) -> Steps<bool>;
+  DISTRIB_DECL auto save_ranks_steps(Bytes file) -> Steps<bool>;
   DISTRIB_DECL auto drop_steps(Step step, bool unneeded) -> Steps<bool>;
   DISTRIB_DECL auto finish_steps() -> Steps<bool>;
   DISTRIB_DECL auto look_steps() -> Steps<bool>;
@@ -263,6 +278,12 @@ class ObjectCutsCore {
   DISTRIB_DECL auto find_siblings_checkpoint(std::vector<CutKey> all) -> Steps<bool>;
   /// Writes what the process begins with. Asynchronous jobs only.
   DISTRIB_DECL auto write_base(std::string key) -> Steps<bool>;
+  /// Finds the log of the ranks. If it is of another number of shards, it is written as that of this one first.
+  DISTRIB_DECL auto find_ranks() -> Steps<bool>;
+  DISTRIB_DECL auto read_ranks(RankLogKey key, RankFile& all) -> Steps<bool>;
+  DISTRIB_DECL auto remove_ranks(std::vector<RankLogKey> old) -> Steps<bool>;
+  /// Writes the log, and looks at the claims.
+  DISTRIB_DECL auto put_ranks(Bytes file) -> Steps<bool>;
   /// Removes what processes with smaller claims have left.
   DISTRIB_DECL auto clear_claims(std::vector<ObjectClaim> claims) -> Steps<bool>;
   DISTRIB_DECL auto abort_uploads() -> Steps<bool>;
@@ -306,6 +327,8 @@ class ObjectCutsCore {
   CutObjectNames names_;
   ObjectClaim claim_;
   std::uint32_t number_ = 0;  // of own cuts
+  std::uint32_t rank_number_ = 0;  // of own logs of the ranks
+  std::vector<RankLogKey> rank_logs_;  // of this shard: they go when the next one is durable
   std::map<Step, CutKey> cuts_;
   std::map<Step, CutKey> behind_;  // behind which a Restore went back; still there
   Step dropped_ = 0;  // up to here the protocol needs no cut

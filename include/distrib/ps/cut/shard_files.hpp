@@ -152,7 +152,7 @@ class ShardFiles {
       case CutWork::Kind::send: return service.state_read(work.peer, work.failure ? nullptr : &work.cut);
       case CutWork::Kind::save: return saved(std::move(work), service, now, out);
       case CutWork::Kind::save_ranks:
-        return work.failure ? service.ranks_not_saved(work.failure) : service.ranks_saved(now);
+        return work.failure ? service.ranks_not_saved(work.failure, now) : service.ranks_saved(now);
       case CutWork::Kind::drop:
       case CutWork::Kind::finish:  // what could not be removed is found again by the next start
       case CutWork::Kind::look: return;

@@ -66,7 +66,8 @@ class StoredCuts {
         else store_->save(work.cut);
         return;
       case CutWork::Kind::save_ranks:
-        if (owner_.settings.directory.empty()) ranks_in_memory_ = work.ranks;
+        if (objects_) objects_->save_ranks(*work.ranks);
+        else if (owner_.settings.directory.empty()) ranks_in_memory_ = work.ranks;
         else perform_(detail::RankFiles{owner_.settings.directory, owner_.job, owner_.replica}.plan(*work.ranks));
         return;
       case CutWork::Kind::drop:
@@ -86,13 +87,13 @@ class StoredCuts {
   void open(CutWork& work) {
     owner_ = *work.owner;
     objects_.reset();
-    if (owner_.job.most_ranks != 0 && !open_ranks(work)) return;
     if (detail::is_url(owner_.settings.directory)) {
       auto objects = std::make_unique<ObjectCuts>(owner_, access_);
       objects->open(work);
       objects_ = std::move(objects);
       return;
     }
+    if (owner_.job.most_ranks != 0 && !open_ranks(work)) return;
     // Cuts in memory replace files: they stay when the shard is opened again, as files would.
     if (!store_ || !owner_.settings.directory.empty())
       store_.emplace(owner_.settings, owner_.job, owner_.replica, owner_.updaters, perform_);
@@ -104,12 +105,11 @@ class StoredCuts {
     const std::string& directory = owner_.settings.directory;
     if (directory.empty()) {
       work.ranks = ranks_in_memory_;
-    } else if (detail::is_url(directory)) {  // not built yet
-      work.failure = {std::make_error_code(std::errc::not_supported),
-                      directory + ": ranks that change need a directory"};
-    } else {
-      work.ranks = detail::RankFiles{directory, owner_.job, owner_.replica}.read(work.failure);
+      return true;
     }
+    work.ranks = detail::RankFiles{directory, owner_.job, owner_.replica}.read(work.failure);
+    // The process before may have died between the rename and the sync: then the file could still go back.
+    if (work.ranks) perform_(FilePlan{FileAction::sync_directory(directory)});
     return !work.failure;
   }
 

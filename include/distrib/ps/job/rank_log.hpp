@@ -73,6 +73,9 @@ class RankLog {
   /// the step's.
   [[nodiscard]] DISTRIB_DECL auto number_of(Step step, Rank rank) const noexcept -> std::uint64_t;
 
+  /// Returns how many contributions the steps from 1 to `step` have.
+  [[nodiscard]] DISTRIB_DECL auto contributions_through(Step step) const noexcept -> std::uint64_t;
+
   /// True if both say the same.
   [[nodiscard]] DISTRIB_DECL auto operator==(const RankLog& other) const noexcept -> bool;
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct RankAnswer {
   std::uint64_t caller = 0;  ///< As it was passed with the proposal.
   bool taken = false;  ///< True: the entry is durable here, and in force. False: propose a step after `horizon`.
   Step horizon = 0;
+  std::error_code why = {};  ///< Why it is not taken: `ps_errc::ranks_too_soon`, `bad_ranks` or `too_many_changes`.
 };
 
 /// One shard's part of the log of the ranks: takes proposals, says what must be durable before a value is told. Rules
@@ -38,8 +40,8 @@ class RankLogCore {
   /// beyond the newest step; at least 1. It must be called once; nothing is told and nothing is taken before.
   DISTRIB_DECL void open(const std::optional<RankFile>& file, Step steps_ahead);
 
-  /// Someone wants these ranks from a step on. E2: it is taken if that step is beyond the horizon. Its answer follows
-  /// when it is durable, or refused.
+  /// Someone wants these ranks from a step on. E2: it is taken if that step is beyond the horizon, and beyond the newest
+  /// step. Its answer follows when it is durable, or refused.
   DISTRIB_DECL void propose(std::uint64_t caller, RankEntry entry);
   /// A contribution states this entry, which is in force then (`is_rank_entry`, or the ranks that the job begins with).
   DISTRIB_DECL void hear(const SharedRankEntry& entry);
@@ -68,7 +70,9 @@ class RankLogCore {
   };
   static constexpr std::size_t most_asked = 64;
 
-  [[nodiscard]] DISTRIB_DECL auto may_take(const RankEntry& entry, const RankLog& log) const -> bool;
+  /// Returns why an entry is not taken.
+  [[nodiscard]] DISTRIB_DECL auto refuses(const RankEntry& entry, const RankLog& log, Step newest) const
+      -> std::error_code;
 
   Rank most_ranks_;
   SharedRankLog log_;

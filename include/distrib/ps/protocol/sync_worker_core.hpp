@@ -44,8 +44,9 @@ inline namespace v0 {
 /// block. Another block is another worker.
 ///
 /// In a job whose ranks change (`Job::most_ranks`) the worker learns from the values of t of all shards which ranks
-/// make step t + 1. If its rank is none of them, it only follows the values, and makes no contribution; it sends shards
-/// back only if it makes a step that one of them has completed and another one lacks. When its rank is in no later step, and everything that it made is in the common cut, it leaves
+/// make step t + 1. If its rank is none of them, it only follows the values, and makes no contribution. After Gone it
+/// joins again, and sends shards back, only if it makes a step up to where that shard is; otherwise it goes on there.
+/// When its rank is in no later step, and everything that it made is in the common cut, it leaves
 /// (`WorkerDone::retired`).
 ///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is one call `out(action)`, in the order to be
@@ -152,9 +153,9 @@ class SyncWorkerCore {
     view.progress = std::move(progress);
     const std::uint32_t other = replicas_.source(shard, *t_);
     if (other != replica && !replicas_[other].is_beyond(*t_)) return pull(other, out);
+    if (!has_backups_ && !makes_some(*t_, view.progress.done)) return look_on_at(view.progress.done, out);
     if (!has_backups_ && view.progress.doubled) return follow(replica, out);
-    if (!has_backups_ && gone_at_ == t_)
-      return makes_some(*t_, view.progress.done) ? restore(out) : look_on_at(view.progress.done, out);
+    if (!has_backups_ && gone_at_ == t_) return restore(out);
     gone_at_ = t_;
     join_all(out);
   }
@@ -259,8 +260,9 @@ class SyncWorkerCore {
     return log_ && last_made_ != 0 && !wants_result_ && !log_->is_rank_after(*t_, rank_) && common_cut() >= last_made_;
   }
 
-  // The rank makes none of the steps up to this one, where a shard is: goes on there, when all shards are. Joining anew
-  // would not end before that.
+  // The rank makes none of the steps up to this one, where a shard is: goes on there, when all shards are. It does not
+  // join anew: until then each Join would lead to another Gone, without a pause. If a shard tells later that the rank
+  // makes one of these steps after all, `serve` sends all back.
   void look_on_at(Step step, auto& out) {
     gone_at_.reset();
     t_ = step;

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,7 @@ class ShardClock {
   /// A worker of `rank` has joined. Returns true if another connection of this rank is joined already.
   auto joined(Rank rank) -> bool {
     ++joined_;
+    if (is_awaited(rank)) ++awaited_;
     ask_ = Instant::max();
     came(ranks_[rank]);
     return ++ranks_[rank].peers > 1;
@@ -54,13 +56,16 @@ class ShardClock {
   DISTRIB_DECL void parted(Rank rank, Instant now);
   /// A cut is durable, perhaps the last one: the linger time starts again, unless a worker is joined.
   void saved(Instant now) {
-    if (joined_ == 0) since_ = now;
+    if (awaited_ == 0) since_ = now;
   }
   /// The rank is done: its absence does not count any more.
   void said_goodbye(Rank rank) {
     came(ranks_[rank]);
     ranks_[rank].goodbye = true;
   }
+  /// The last cut is durable, in a job whose ranks may change: from now on only workers of these ranks keep the shard
+  /// from ending. Others look on. They may never be able to say goodbye, because other shards have ended already.
+  DISTRIB_DECL void waits_only_for(std::span<const Rank> last, Instant now);
   /// The directory has the checkpoint of a job's last step, see `ShardIdentity::finished`. Counts only while no job has
   /// arrived.
   void found_finished() { was_finished_ = true; }
@@ -97,6 +102,11 @@ class ShardClock {
     bool goodbye = false;
   };
 
+  // True if a worker of the rank keeps the shard from ending.
+  [[nodiscard]] auto is_awaited(Rank rank) const -> bool {
+    return last_.empty() || std::ranges::binary_search(last_, rank);
+  }
+
   static auto is_away(const RankState& rank) -> bool { return rank.peers == 0 && !rank.goodbye; }
 
   // A rank is not away any more, if it was.
@@ -121,6 +131,8 @@ class ShardClock {
   bool replicated_ = false;
   bool needs_no_rank_ = false;
   std::size_t joined_ = 0;
+  std::size_t awaited_ = 0;  // of those that are joined
+  std::vector<Rank> last_;  // ascending; empty: each rank is awaited
   std::vector<RankState> ranks_;
   std::multiset<Instant> away_since_;  // of the ranks that are away: so no event looks at all ranks
 };

@@ -20,6 +20,7 @@
 #include <distrib/ps/server/detail/met_processes.hpp>
 #include <distrib/ps/server/detail/push_call.hpp>
 #include <distrib/ps/server/detail/rank_desk.hpp>
+#include <distrib/ps/server/detail/scale_calls.hpp>
 #include <distrib/ps/server/detail/served_job.hpp>
 #include <distrib/ps/server/detail/shard_peers.hpp>
 #include <distrib/ps/server/detail/state_call.hpp>
@@ -42,7 +43,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -96,7 +96,7 @@ class ShardService final : private ShardSink {
   void closed(const Connection& connection, Instant now) {
     now_ = now;
     desk_.closed(connection);
-    std::erase_if(scaling_, [&](const auto& asked) { return asked.second.connection() == connection; });
+    scaling_.drop(connection);
     const Peer peer = peers_.find(connection);
     if (peer == 0) return;
     part(peer);
@@ -127,6 +127,7 @@ class ShardService final : private ShardSink {
     clock_.opened(now, job_->replicas > 1, job_->total_steps == open_end || has_dealt_ranks || job_->most_ranks != 0,
                   job_->rank_names());
     meter_.opened(*job_.get());
+    wait_for_last_ranks();
     if (sending_.peer() != 0) core_->state(sending_.peer(), sending_.have(), *this);
     if (job_->replicas == 1) return enter_all();
     starting_ = true;
@@ -169,19 +170,23 @@ class ShardService final : private ShardSink {
     if (over_at(now)) return;
     clock_.saved(now);
     core_->cut_saved(step, *this);
+    wait_for_last_ranks();
     end_if_saved();
   }
   /// `ShardShell::save_ranks` is done.
   void ranks_saved(Instant now) {
     if (over_at(now)) return;
+    unsaved_ranks_.reset();
     core_->ranks_written(*this);
     write_ranks();
   }
-  /// `ShardShell::save_ranks` failed. Nothing can be told any more when the steps reach the horizon, so the shard ends:
-  /// with code 1, to be started again, if the disk is full or a store does not answer; otherwise with code 74.
-  void ranks_not_saved(const Error& why) {
-    const bool passes = why.code == checkpoint_errc::no_room || may_pass(why.code);
-    if (!over_) end(passes ? exit_code::again : exit_code::io_error, why);
+  /// `ShardShell::save_ranks` failed. If the disk is full, or the object store does not answer, the shard tries again
+  /// after a pause; calls for other ranks wait, and so do workers when the steps reach the horizon. After any other
+  /// failure it ends with code 74.
+  void ranks_not_saved(const Error& why, Instant now) {
+    if (over_at(now)) return;
+    if (why.code != checkpoint_errc::no_room && !may_pass(why.code)) return end(exit_code::io_error, why);
+    if (!stopping_) ranks_again_ = instant_after(now, options_.save_again_after);
   }
   /// The result of `ShardShell::load`. Throws as `ShardStore::load`; then `load_failed` must be called.
   void cut_loaded(const Cut& cut, Instant now) {
@@ -225,7 +230,8 @@ class ShardService final : private ShardSink {
     };
     const std::optional<Instant> dealing = desk_.wake();
     if (job_ && core_ == nullptr) return dealing;
-    return earlier(earlier(clock_.wake(is_complete()), exports_ ? exports_->wake() : std::nullopt), dealing);
+    return earlier(earlier(clock_.wake(is_complete()), exports_ ? exports_->wake() : std::nullopt),
+                   earlier(dealing, ranks_again_));
   }
   /// Does what is due at `now`. `finished`: the directory has the checkpoint of a job's last step, see
   /// `found_finished`.
@@ -236,6 +242,7 @@ class ShardService final : private ShardSink {
     if (!over_) desk_.woken(now);
     if (over_ || (job_ && core_ == nullptr)) return;
     save_again(now);
+    save_ranks_again(now);
     if (end_if_exported()) return;
     if (!is_complete() && clock_.asks_sibling(now)) ask_sibling();
     const ShardClock::Verdict verdict = clock_.look(now, is_complete());
@@ -434,10 +441,14 @@ class ShardService final : private ShardSink {
 
   void serve(ScaleRequest request, Call<Scale, Connection> call) {  // also before Join
     RankLogCore* const log = rank_log();
-    if (log == nullptr) return call.fail(ps_errc::fixed_ranks);
+    if (log == nullptr) {
+      const char* const why = !job_                   ? "it knows no job yet"
+                              : job_->most_ranks != 0 ? "it still reads its cuts"
+                                                      : "the ranks of its job are fixed";
+      return call.fail(ps_errc::fixed_ranks, job_.place() + ": " + why);
+    }
     if (request.entry == nullptr) return call.reply({false, log->horizon(), core_->step(), log->log()});
-    scaling_.insert({++newest_scaling_, std::move(call)});
-    log->propose(newest_scaling_, *request.entry);
+    log->propose(scaling_.add(request, std::move(call)), *request.entry);
     write_ranks();
   }
 
@@ -505,11 +516,25 @@ class ShardService final : private ShardSink {
   void write_ranks() {
     RankLogCore* const log = core_->rank_log();
     if (log == nullptr || over_) return;
-    if (std::optional<RankFile> file = log->next_write(core_->step())) shell_.save_ranks(*std::move(file));
+    if (std::optional<RankFile> file = log->next_write(core_->step())) {
+      unsaved_ranks_ = *file;
+      shell_.save_ranks(*std::move(file));
+    }
     for (const RankAnswer& answer : log->take_answers())
-      if (const auto asked = scaling_.extract(answer.caller); !asked.empty())
-        asked.mapped().reply({answer.taken, answer.horizon, core_->step(), log->log()});
+      if (const std::string report = scaling_.answer(answer, job_.place(), core_->step()); !report.empty())
+        shell_.asked_for_ranks(report);
     desk_.wants(log->log(), core_->common_cut(), now_);
+  }
+  // With the last cut: nobody waits for ranks that do not make the last step.
+  void wait_for_last_ranks() {
+    RankLogCore* const log = core_->rank_log();
+    if (log == nullptr || over_ || !is_complete() || std::exchange(waits_for_last_, true)) return;
+    clock_.waits_only_for(log->log()->entry_of(job_->total_steps)->ranks, now_);
+  }
+  void save_ranks_again(Instant now) {  // if the pause after a file without disk space is over
+    if (!ranks_again_ || now < *ranks_again_) return;
+    ranks_again_.reset();
+    shell_.save_ranks(*unsaved_ranks_);
   }
 
   // --- peers ---
@@ -581,7 +606,7 @@ class ShardService final : private ShardSink {
     peers_.end_all(end_.code);
     texts_.fail_all(end_.code, end_.where);
     desk_.end_all(is_done_, end_.code, end_.where);
-    for (const auto& [number, call] : std::exchange(scaling_, {})) call.fail(end_.code, end_.where);
+    scaling_.fail_all(end_.code, end_.where);
     shell_.ended(code, why);
   }
 
@@ -646,8 +671,10 @@ class ShardService final : private ShardSink {
   std::unique_ptr<AnyShard> core_;  // null: there is no job, or its cuts are being read
   detail::ShardPeers<Connection> peers_;
   detail::TextWaits<Connection> texts_;
-  std::map<std::uint64_t, Call<Scale, Connection>> scaling_;  // calls that wait until a file is durable
-  std::uint64_t newest_scaling_ = 0;
+  detail::ScaleCalls<Connection> scaling_;
+  std::optional<RankFile> unsaved_ranks_;  // the file that is being written
+  std::optional<Instant> ranks_again_;  // when it is written again
+  bool waits_for_last_ = false;  // see `wait_for_last_ranks`
   detail::StateCall<Connection> sending_;  // the cut that is sent to the other replica
   bool asking_ = false,  // the other replica was asked for its state and has not answered
       starting_ = false,  // no worker may join before that answer

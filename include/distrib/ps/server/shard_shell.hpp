@@ -38,6 +38,8 @@ class ShardShell {
   /// A worker of an asynchronous job has joined that computes with another arithmetic than the worker that brought the
   /// job. `text`: one sentence with both.
   virtual void joined_unlike(const std::string& text) = 0;
+  /// Other ranks were asked for. `text`: one sentence that says who asked, for which ones, and what became of it.
+  virtual void asked_for_ranks(const std::string& text) = 0;
   /// The job is done, and the shard ends although its last export could not be written.
   virtual void last_export_missing() = 0;
 

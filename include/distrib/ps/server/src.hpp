@@ -8,6 +8,7 @@
 
 #include <distrib/ps/server/detail/impl/give_way.ipp>
 #include <distrib/ps/server/detail/impl/make_server_task.ipp>
+#include <distrib/ps/server/detail/impl/scale_calls.ipp>
 #include <distrib/ps/server/detail/impl/served_job.ipp>
 #include <distrib/ps/server/detail/impl/state_fetch.ipp>
 #include <distrib/ps/server/impl/adopt_job.ipp>

@@ -26,6 +26,9 @@ struct AskOptions {
   std::shared_ptr<const Transport> tls = {};  ///< `Tls::of_job()`, for a server that speaks TLS. Null: it does not.
   /// The host for which the server's certificate must be valid; empty: the host of the address.
   std::string host = {};
+  /// Who asks, for the reports of parameter servers that are asked for other ranks: "alice at login3". They report the
+  /// address, too.
+  std::string who = {};
 };
 
 namespace detail {

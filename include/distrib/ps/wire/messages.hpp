@@ -14,6 +14,7 @@
 #include <distrib/rpc/method.hpp>
 #include <distrib/rpc/remote_error.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -253,15 +254,22 @@ struct StateReply {
 
 /// Asks a shard for other ranks from a step on, or only for its horizon.
 struct ScaleRequest {
-  SharedRankEntry entry = nullptr;  ///< Null: only asks.
+  static constexpr std::size_t most_who_bytes = 200;
+
+  /// Null: only asks. An entry that cannot be one, for example without ranks, arrives as one without ranks, so that the
+  /// shard says what is wrong.
+  SharedRankEntry entry = nullptr;
+  /// Who asks, as the client says, for the shard's report. Only `most_who_bytes` of it are read.
+  std::string who = {};
 
   DISTRIB_DECL void encode(WireWriter& head) const;
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
-/// What became of it.
+/// The answer. An entry that is not taken fails the call instead: `ps_errc::ranks_too_soon`, `bad_ranks`,
+/// `too_many_changes` or `fixed_ranks`.
 struct ScaleReply {
-  bool taken = false;  ///< The entry is durable at this shard, and so in force.
+  bool taken = false;  ///< The entry is durable at this shard, and so in force. False: the call only asked.
   Step horizon = 0;  ///< An entry must be from a later step.
   Step step = 0;  ///< The newest step that the shard has completed.
   /// The shard's log. Of a log that was received only the entries count (`RankLog::add`); null: there are none.
@@ -302,7 +310,7 @@ struct Goodbye : Method<"distrib.ps.Goodbye", Empty, Empty> {};
 /// Asks which ranks this process shall serve. Needs no Join before it. Only the first shard of the first ps task
 /// answers.
 struct AskRanks : Method<"distrib.ps.AskRanks", AskRanksRequest, AskRanksReply> {};
-/// Asks for other ranks. Needs no Join before it.
+/// Asks for other ranks. Needs no Join before it. The shard reports who has asked for what.
 struct Scale : Method<"distrib.ps.Scale", ScaleRequest, ScaleReply> {};
 /// Asks for the status of the shard. Needs no Join before it, and changes nothing.
 struct Status : Method<"distrib.ps.Status", Empty, ShardStatus> {};

@@ -29,6 +29,8 @@ struct ShardStatus {
     /// In a job with dealt ranks: the index of the worker that serves the rank, plus 1; 0: none, or ranks are not
     /// dealt.
     std::uint32_t process = 0;
+    /// In a job whose ranks may change: the rank makes no contribution to the next step, so no other rank waits for it.
+    bool looks_on = false;
 
     /// Appends the fields as a protobuf message, without a length before them.
     void encode(WireWriter& message) const {
@@ -36,6 +38,7 @@ struct ShardStatus {
       message.varint(2, here ? 1 : 0);
       message.varint(3, last);
       if (process != 0) message.varint(4, process);
+      if (looks_on) message.varint(5, 1);
     }
     /// Reads what `encode` has written; unknown fields are skipped. Returns false if the bytes are damaged; the object
     /// must then not be used.
@@ -102,7 +105,8 @@ struct ShardStatus {
   Step newest_cut = 0;  ///< Step of the newest durable cut; asynchronous: contributions of all ranks in it.
   std::uint64_t contributions = 0;  ///< Contributions that the values are made of, of all ranks.
   std::uint64_t stale = 0;  ///< Contributions that arrived too late to count; only with backup workers.
-  std::uint64_t staleness = 0;  ///< Steps between the newest contributions of the fastest and of the slowest rank.
+  /// Steps between the newest contributions of the fastest and of the slowest rank. Ranks that look on do not count.
+  std::uint64_t staleness = 0;
   std::uint64_t value_bytes = 0;  ///< Bytes of the variables' values on this shard, without tables.
   std::uint64_t slot_bytes = 0;  ///< Bytes of the variables' slots on this shard, without tables.
   std::uint64_t variables = 0;  ///< Variables that have a part on this shard.

@@ -125,6 +125,7 @@ class ShardHost : public ShardShell {
   }
   void joined_twice(Rank) override {}
   void joined_unlike(const std::string&) override {}
+  void asked_for_ranks(const std::string& text) override { tell(text); }
   void last_export_missing() override {}
   DISTRIB_DECL void ended(int code, const Error& why) override;
 

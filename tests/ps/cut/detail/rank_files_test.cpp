@@ -60,6 +60,12 @@ TEST_CASE("RankFiles: a job with another number of shards continues from what al
   CHECK(read->horizon == 30);
   CHECK(read->entries.size() == 2);
   CHECK(RankFiles{directory.path().string(), two, 0}.read(error)->horizon == 10);
+  // Two again: what three have added counts, also for the shards that have a file of their own.
+  distrib::perform(RankFiles{directory.path().string(), story::job(3, 1, 9, 3), 2}.plan(ranks_up_to(90, 3)));
+  const auto back = RankFiles{directory.path().string(), two, 0}.read(error);
+  REQUIRE(back);
+  CHECK(back->horizon == 90);
+  CHECK(back->entries.size() == 2);
 }
 
 TEST_CASE("RankFiles: a damaged file is refused, not passed over", "[ps]") {

@@ -30,8 +30,8 @@ class RankFiles {
   /// Returns what makes this file durable in place of the one before: whatever happens, one of the two is there, whole.
   [[nodiscard]] DISTRIB_DECL auto plan(const RankFile& file) const -> FilePlan;
 
-  /// Reads the file of the shard. If it has none, but a job with another number of shards has left some: their entries,
-  /// and the highest of their horizons. Empty: there is no file. `error`: a file cannot be read, or is damaged
+  /// Reads the file of the shard, and those that a job with another number of shards has left: all their entries, and
+  /// the highest of their horizons. Empty: there is no file. `error`: a file cannot be read, or is damaged
   /// (`checkpoint_errc::corrupt_data`): nobody knows what was told then.
   [[nodiscard]] DISTRIB_DECL auto read(Error& error) const -> std::optional<RankFile>;
 

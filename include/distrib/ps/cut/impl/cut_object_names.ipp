@@ -116,6 +116,11 @@ DISTRIB_DECL auto CutObjectNames::checkpoint(const CheckpointKey& key) const -> 
   return checkpoints() + detail::fixed_number(key.step, detail::step_digits, 10) + '.' +
          detail::fixed_number(key.hash, detail::nonce_digits, 16) + ".index";
 }
+DISTRIB_DECL auto CutObjectNames::rank_log(const RankLogKey& key) const -> std::string {
+  return rank_logs() + detail::fixed_number(key.shard, detail::shard_digits, 10) + "-of-" +
+         detail::fixed_number(key.shards, detail::shard_digits, 10) + '.' + detail::claim_text(key.claim) + '.' +
+         detail::fixed_number(key.number, detail::count_digits, 10);
+}
 DISTRIB_DECL auto CutObjectNames::preserved(Step step) const -> std::string {
   return all_preserved() + detail::fixed_number(step, detail::step_digits, 10);
 }
@@ -151,6 +156,14 @@ DISTRIB_DECL auto CutObjectNames::checkpoint_of(std::string_view name) const -> 
   detail::NameReader reader{name};
   reader.text(checkpoints()).number(key.step, detail::step_digits).text(".");
   if (!reader.number(key.hash, detail::nonce_digits, 16).text(".index").ended()) return std::nullopt;
+  return key;
+}
+DISTRIB_DECL auto CutObjectNames::rank_log_of(std::string_view name) const -> std::optional<RankLogKey> {
+  RankLogKey key;
+  detail::NameReader reader{name};
+  reader.text(rank_logs()).number(key.shard, detail::shard_digits).text("-of-");
+  reader.number(key.shards, detail::shard_digits).text(".").claim(key.claim).text(".");
+  if (!reader.number(key.number, detail::count_digits).ended() || key.shard >= key.shards) return std::nullopt;
   return key;
 }
 DISTRIB_DECL auto CutObjectNames::preserved_of(std::string_view name) const -> std::optional<Step> {

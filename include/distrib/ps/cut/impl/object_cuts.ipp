@@ -59,6 +59,7 @@ DISTRIB_DECL auto ObjectCuts::options_of(const CutOwner& owner) const -> ObjectC
   options.replicas = owner.job.replicas;
   options.synchronous = owner.job.consistency.is_synchronous();
   options.replayable = owner.job.replayable;
+  options.has_rank_log = owner.job.most_ranks != 0;
   options.last_step = owner.job.total_steps;
   options.settings = owner.settings;
   options.settings.directory = directory_.root;
@@ -79,6 +80,7 @@ DISTRIB_DECL void ObjectCuts::open(CutWork& work) {
   if (!links.empty()) newest_ = {tensors_.front().with_links(newest_.front(), links)};
   work.refused = std::move(done.refused);
   work.cuts = std::move(done.cuts);
+  work.ranks = std::move(done.ranks);
   for (const CheckpointKey& key : done.checkpoints)
     if (!add_checkpoint(key, work)) throw_error(checkpoint_errc::missing_data_file, names_.checkpoint(key));
   // The other replica may have removed it, and has newer cuts then.
@@ -202,6 +204,14 @@ DISTRIB_DECL void ObjectCuts::save(std::span<const Cut> cuts) {
   if (done.failure && access_.tell)
     access_.tell("the cut of step " + std::to_string(saved) + " is saved, but not all that follows is done: " +
                  done.failure.where + ": " + done.failure.code.message());
+}
+
+DISTRIB_DECL void ObjectCuts::save_ranks(const RankFile& file) {
+  const ObjectCutsDone done = run([&, this](Out& out) { core_.save_ranks(file, out); });
+  if (done.failure && !is_durable_) throw_if(done.failure);
+  if (done.failure && access_.tell)
+    access_.tell("the log of the ranks is saved, but the one before is not removed: " + done.failure.where + ": " +
+                 done.failure.code.message());
 }
 
 DISTRIB_DECL void ObjectCuts::drop(Step step, bool unneeded) {

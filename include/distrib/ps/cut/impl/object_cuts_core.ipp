@@ -17,6 +17,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
+inline constexpr std::uint64_t most_rank_log_bytes = std::uint64_t{64} << 20;  // more than a log can have
 inline constexpr std::uint64_t cut_end_bytes = 64 << 10;  // the table of most cuts fits
 
 DISTRIB_DECL CutChains::CutChains(const std::vector<CutKey>& there) {
@@ -87,6 +88,28 @@ DISTRIB_DECL auto checkpoints_to_go(const std::vector<WholeCheckpoint>& whole, c
   return go;
 }
 
+DISTRIB_DECL auto rank_logs_to_begin_with(const std::vector<RankLogKey>& there, std::uint32_t shard,
+                                          std::uint32_t shards) -> std::vector<RankLogKey> {
+  const auto is_older = [](const RankLogKey& a, const RankLogKey& b) {
+    return std::pair{a.claim, a.number} < std::pair{b.claim, b.number};
+  };
+  // Returns the newest one of a shard for which counts(key).
+  const auto newest = [&](std::uint32_t of, auto counts) {
+    std::optional<RankLogKey> best;
+    for (const RankLogKey& key : there)
+      if (key.shard == of && counts(key) && (!best || is_older(*best, key))) best = key;
+    return best;
+  };
+  const auto is_any = [](const RankLogKey&) { return true; };
+  if (const auto own = newest(shard, is_any); own && own->shards == shards) return {*own};
+  const auto other = newest(0, [&](const RankLogKey& key) { return key.shards != shards; });
+  std::vector<RankLogKey> found;
+  for (std::uint32_t of = 0; other && of < other->shards; ++of)
+    if (const auto key = newest(of, [&](const RankLogKey& one) { return one.shards == other->shards; }))
+      found.push_back(*key);
+  return found;
+}
+
 DISTRIB_DECL auto newest_cuts(const std::vector<CutKey>& there, std::uint32_t shards) -> NewestCuts {
   NewestCuts newest;
   for (const CutKey& key : there) {
@@ -133,6 +156,7 @@ DISTRIB_DECL auto ObjectCutsCore::open_steps() -> Steps<bool> {
   dropped_ = 0;
   newest_.reset();
   std::vector<ObjectClaim> claims = co_await make_claim();
+  if (options_.has_rank_log) co_await find_ranks();
   std::vector<CutKey> all = co_await list_cuts(names_.cuts());
   std::set<Step> wanted;
   for (const CutKey& key : all)
@@ -195,6 +219,14 @@ DISTRIB_DECL auto ObjectCutsCore::save_steps(Step step, ObjectBytes object, std:
   }
   if (last) durable_ = step;
   co_await sweep(false);
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::save_ranks_steps(Bytes file) -> Steps<bool> {
+  std::vector<RankLogKey> old = rank_logs_;
+  co_await put_ranks(std::move(file));
+  durable_ = Step{0};
+  co_await remove_ranks(std::move(old));
   co_return true;
 }
 
@@ -305,6 +337,7 @@ DISTRIB_DECL auto ObjectCutsCore::make_claim() -> Steps<std::vector<ObjectClaim>
   }
   claim_ = {largest.epoch + 1, options_.nonce};
   number_ = 0;
+  rank_number_ = 0;
   co_await put(names_.claim(options_.shard, claim_, options_.replica), encode_claim(options_.owner));
   co_await check_claim();
   co_return claims;
@@ -495,6 +528,68 @@ DISTRIB_DECL auto ObjectCutsCore::find_siblings_checkpoint(std::vector<CutKey> a
     if (key.step <= newest || !is_whole(index, there)) continue;
     const CutKey& cut = index.cuts[std::min<std::size_t>(options_.shard, index.cuts.size() - 1)].key;
     if (is_of_shard(cut) && !is_own(cut)) done_.of_sibling = key;
+  }
+  co_return true;
+}
+
+// --- the log of the ranks ---
+
+DISTRIB_DECL auto ObjectCutsCore::find_ranks() -> Steps<bool> {
+  rank_logs_.clear();
+  ObjectAction action = ObjectAction::list(names_.rank_logs());
+  const ObjectAnswer answer = co_await ask(std::move(action));
+  throw_if(answer.error);
+  std::vector<RankLogKey> all;
+  for (const ObjectInfo& info : answer.objects)
+    if (const auto key = names_.rank_log_of(info.key)) all.push_back(*key);
+  for (const RankLogKey& key : all)
+    if (key.shard == options_.shard && key.shards == options_.shards) rank_logs_.push_back(key);
+  const std::vector<RankLogKey> found = detail::rank_logs_to_begin_with(all, options_.shard, options_.shards);
+  if (found.empty()) co_return true;
+  RankFile file;
+  for (const RankLogKey& key : found) co_await read_ranks(key, file);
+  if (found.front().shards != options_.shards) {
+    // Before anything is told: a process of the other number that was not ended could still write another log.
+    Bytes bytes = to_bytes(file);
+    std::vector<RankLogKey> old = rank_logs_;
+    co_await put_ranks(std::move(bytes));
+    co_await remove_ranks(std::move(old));
+  }
+  done_.ranks = std::move(file);
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::read_ranks(RankLogKey key, RankFile& all) -> Steps<bool> {
+  const std::string name = names_.rank_log(key);
+  const std::optional<Bytes> object = co_await get(name, detail::most_rank_log_bytes);
+  if (!object) throw_error(checkpoint_errc::missing_data_file, name + ": it was listed, and is gone");
+  std::optional<RankFile> file = parse_rank_file(*object);
+  // It cannot be passed over: it is not known what was told.
+  if (!file) throw_error(checkpoint_errc::corrupt_data, name);
+  all.horizon = std::max(all.horizon, file->horizon);
+  RankLog log{1};
+  for (const SharedRankEntry& entry : all.entries) log.add(entry);
+  for (const SharedRankEntry& entry : file->entries) log.add(entry);
+  all.entries.clear();
+  for (const SharedRankEntry& entry : log.entries())
+    if (entry->number != 0) all.entries.push_back(entry);
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::put_ranks(Bytes file) -> Steps<bool> {
+  const RankLogKey key{options_.shard, options_.shards, claim_, ++rank_number_};
+  const std::string name = names_.rank_log(key);
+  rank_logs_.push_back(key);
+  co_await put(name, std::move(file));
+  co_await check_claim();
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::remove_ranks(std::vector<RankLogKey> old) -> Steps<bool> {
+  rank_logs_.erase(rank_logs_.begin(), rank_logs_.begin() + static_cast<std::ptrdiff_t>(old.size()));
+  for (const RankLogKey& key : old) {
+    std::string name = names_.rank_log(key);
+    co_await remove(std::move(name));
   }
   co_return true;
 }

@@ -85,6 +85,10 @@ DISTRIB_DECL auto RankLog::number_of(Step step, Rank rank) const noexcept -> std
   return number + (step - entry.from) * entry.ranks.size() + entry.place_of(rank);
 }
 
+DISTRIB_DECL auto RankLog::contributions_through(Step step) const noexcept -> std::uint64_t {
+  return number_of(step + 1, 0);  // no rank is below rank 0, so its place is 0, also if it is none of the ranks
+}
+
 DISTRIB_DECL auto RankLog::operator==(const RankLog& other) const noexcept -> bool {
   return std::ranges::equal(entries_, other.entries_,
                             [](const auto& ours, const auto& theirs) { return ours == theirs || *ours == *theirs; });

@@ -3,6 +3,8 @@
 
 #include <distrib/ps/protocol/rank_log_core.hpp>
 
+#include <distrib/ps/job/error.hpp>
+
 #include <algorithm>
 #include <memory>
 
@@ -22,7 +24,7 @@ DISTRIB_DECL void RankLogCore::open(const std::optional<RankFile>& file, Step st
 }
 
 DISTRIB_DECL void RankLogCore::propose(std::uint64_t caller, RankEntry entry) {
-  if (asked_.size() == most_asked) return answers_.push_back({caller, false, horizon_});
+  if (asked_.size() == most_asked) return answers_.push_back({caller, false, horizon_, ps_errc::too_many_changes});
   asked_.push_back({caller, std::make_shared<const RankEntry>(std::move(entry))});
 }
 
@@ -36,8 +38,12 @@ DISTRIB_DECL void RankLogCore::hear(const SharedRankEntry& entry) {
   heard_ = true;
 }
 
-DISTRIB_DECL auto RankLogCore::may_take(const RankEntry& entry, const RankLog& log) const -> bool {
-  return entry.from > horizon_ && is_rank_entry(entry, most_ranks_) && log.has_room_for(entry.ranks.size());
+DISTRIB_DECL auto RankLogCore::refuses(const RankEntry& entry, const RankLog& log, Step newest) const
+    -> std::error_code {
+  if (!is_rank_entry(entry, most_ranks_)) return ps_errc::bad_ranks;
+  // without the horizon: a shard that has lost its file, or has another number than before, has one that is too low
+  if (entry.from <= std::max(horizon_, newest)) return ps_errc::ranks_too_soon;
+  return log.has_room_for(entry.ranks.size()) ? std::error_code{} : ps_errc::too_many_changes;
 }
 
 DISTRIB_DECL auto RankLogCore::next_write(Step newest) -> std::optional<RankFile> {
@@ -45,8 +51,9 @@ DISTRIB_DECL auto RankLogCore::next_write(Step newest) -> std::optional<RankFile
   RankLog log = *log_;
   for (Asked& asked : std::exchange(asked_, {})) {
     const bool is_known = *log.entry_of(asked.entry->from) == *asked.entry;  // it was asked before
-    if (!is_known && !may_take(*asked.entry, log)) {
-      answers_.push_back({asked.caller, false, horizon_});
+    const std::error_code why = is_known ? std::error_code{} : refuses(*asked.entry, log, newest);
+    if (why) {
+      answers_.push_back({asked.caller, false, horizon_, why});
       continue;
     }
     log.add(asked.entry);

@@ -201,6 +201,7 @@ class Lane {
                           " while the first is connected: harmless, each contribution counts once; end one of them");
     }
     void joined_unlike(const std::string& text) override { lane.task_.tell(Event::Kind::unlike_arithmetic, text); }
+    void asked_for_ranks(const std::string& text) override { lane.task_.tell(Event::Kind::ranks_asked_for, text); }
     void last_export_missing() override {
       const auto waited = std::chrono::duration_cast<std::chrono::seconds>(ShardExports::last_patience);
       lane.task_.tell(Event::Kind::export_failed, "the last step is not exported: tried for " +

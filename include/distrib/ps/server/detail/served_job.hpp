@@ -36,6 +36,10 @@ class ServedJob {
   [[nodiscard]] auto hash() const noexcept -> const std::string& { return hash_; }
   [[nodiscard]] auto kind() const noexcept -> const ShardKind& { return kind_; }
   [[nodiscard]] auto identity() const noexcept -> const ShardIdentity& { return identity_; }
+  /// Returns the shard in words, for errors and reports.
+  [[nodiscard]] auto place() const -> std::string {
+    return "/job:ps/task:" + std::to_string(identity_.task) + ", shard " + std::to_string(identity_.shard);
+  }
   /// True if the job is known and this is the hash of its text.
   [[nodiscard]] auto is(std::string_view hash) const noexcept -> bool { return job_ && hash == hash_; }
   /// Returns the number of the replica that is served.

@@ -148,6 +148,13 @@ DISTRIB_DECL auto metrics_text(std::span<const ShardStatus> shards,
   if (first != shards.end())
     for (const ShardStatus::RankStatus& rank : first->of_ranks)
       to.sample(*first, std::to_string(rank.last), "rank", std::to_string(rank.rank));
+  if (first != shards.end() && std::ranges::any_of(first->of_ranks, &ShardStatus::RankStatus::looks_on)) {
+    to.metric("rank_looks_on", gauge,
+              "1 if this rank makes no contribution to the next step, so that nobody waits for it, otherwise 0; of "
+              "shard 0 of task 0.");
+    for (const ShardStatus::RankStatus& rank : first->of_ranks)
+      to.sample(*first, rank.looks_on ? "1" : "0", "rank", std::to_string(rank.rank));
+  }
   to.metric("variable_bytes", gauge, "Bytes of the values of one variable on this shard.");
   for (const ShardStatus& shard : shards)
     for (const ShardStatus::VariableStatus& variable : shard.of_variables)

@@ -33,9 +33,18 @@ DISTRIB_DECL void ShardClock::parted(Rank rank, Instant now) {
   ranks_[rank].since = now;
   --ranks_[rank].peers;
   if (is_away(ranks_[rank])) away_since_.insert(now);
-  if (--joined_ != 0) return;
+  --joined_;
+  if (!is_awaited(rank) || --awaited_ != 0) return;
   since_ = now;
   if (replicated_) ask_ = now;
+}
+
+DISTRIB_DECL void ShardClock::waits_only_for(std::span<const Rank> last, Instant now) {
+  last_.assign(last.begin(), last.end());
+  awaited_ = 0;
+  for (Rank rank = 0; rank < ranks_.size(); ++rank)
+    if (is_awaited(rank)) awaited_ += ranks_[rank].peers;
+  since_ = now;
 }
 
 DISTRIB_DECL auto ShardClock::look(Instant now, bool complete) const -> Verdict {
@@ -54,7 +63,7 @@ DISTRIB_DECL auto ShardClock::lost_at(Instant since) const -> Instant {
 
 DISTRIB_DECL auto ShardClock::verdict_at(bool complete) const -> Instant {
   if (!opened_) return instant_after(since_, was_finished_ ? linger_ : away_);
-  if (complete) return joined_ == 0 ? instant_after(since_, linger_) : Instant::max();
+  if (complete) return awaited_ == 0 ? instant_after(since_, linger_) : Instant::max();
   return away_since_.empty() ? Instant::max() : lost_at(*away_since_.begin());
 }
 

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <distrib/ps/server/shard_meter.hpp>
+
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/store/shard_store.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 namespace distrib {
 inline namespace v0 {
@@ -51,21 +54,27 @@ DISTRIB_DECL void ShardMeter::describe_steps(const Job& job, const AnyShard& cor
   status.step = core.step();
   status.contributions = status.step * job.consistency.replicas_to_aggregate(job.ranks);
   status.stale = core.stale();
-  Step slowest = 0;
+  std::optional<Step> slowest;
   Step fastest = 0;
   const Progress common = core.progress(0);
   status.no_values = common.no_values;
+  // In a job whose ranks may change: those that make the next step.
+  const RankLog* const log = common.ranks.get();
+  const Step next = std::min(status.step + 1, job.total_steps);
+  const RankEntry* const makers = log != nullptr ? log->entry_of(next).get() : nullptr;
+  if (makers != nullptr) status.contributions = log->contributions_through(status.step);
   for (Rank rank = 0; rank < job.rank_names(); ++rank) {
     const Progress progress = synchronous ? Progress{common.done, {}} : core.progress(rank);
     const Step last = synchronous ? std::max(progress.done, newest_[rank]) : progress.done;
-    slowest = rank == 0 ? last : std::min(slowest, last);
-    fastest = std::max(fastest, last);
+    const bool looks_on = makers != nullptr && !makers->has(rank);
+    if (!looks_on) slowest = std::min(slowest.value_or(last), last);
+    if (!looks_on) fastest = std::max(fastest, last);
     // an asynchronous cut holds this many contributions of the rank
     for (const Step cut : progress.cuts) status.newest_cut += cut;
-    if (rank < ShardStatus::most_listed) status.of_ranks.push_back({rank, false, last});
+    if (rank < ShardStatus::most_listed) status.of_ranks.push_back({rank, false, last, 0, looks_on});
   }
   if (synchronous && !common.cuts.empty()) status.newest_cut = common.cuts.back();
-  status.staleness = fastest - slowest;
+  status.staleness = fastest - slowest.value_or(fastest);
 }
 
 DISTRIB_DECL void ShardMeter::describe_memory(const JobUpdaters& updaters, const ShardLayout& layout,

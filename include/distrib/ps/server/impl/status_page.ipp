@@ -111,11 +111,12 @@ function canvas(id, height) {
   return [to, width];
 }
 
-// A rank is late if others have sent a newer contribution: in a synchronous job they wait for it.
+// A rank is late if others have sent a newer contribution: in a synchronous job they wait for it. Nobody waits for a
+// rank that looks on.
 function ranksOf(shard) {
-  const newest = shard.ranks.reduce((most, rank) => Math.max(most, rank.last), 0);
+  const newest = shard.ranks.reduce((most, rank) => rank.looks_on ? most : Math.max(most, rank.last), 0);
   const slack = /^bulk/.test(shard.consistency) ? 0 : Math.max(10, newest / 10);
-  return shard.ranks.map(rank => ({...rank, behind: newest - rank.last,
+  return shard.ranks.map(rank => rank.looks_on ? {...rank, behind: 0, state: 'idle'} : ({...rank, behind: newest - rank.last,
     state: !rank.here ? 'away' : newest - rank.last > slack ? 'late' : 'here'}));
 }
 
@@ -124,11 +125,11 @@ function drawRanks(ranks) {
   const side = Math.max(4, Math.min(28, Math.floor(Math.sqrt(width * 260 / Math.max(1, count)))));
   const columns = Math.max(1, Math.floor(width / side));
   const [to] = canvas('ranks', Math.max(1, Math.ceil(count / columns)) * side);
-  const colors = {here: color('good'), late: color('late'), away: color('bad')}, gap = side > 6 ? 2 : 1;
+  const colors = {here: color('good'), late: color('late'), away: color('bad'), idle: color('line')}, gap = side > 6 ? 2 : 1;
   ranks.forEach((rank, i) => {
     const x = i % columns * side, y = Math.floor(i / columns) * side, size = side - gap;
     to.fillStyle = to.strokeStyle = colors[rank.state];
-    if (rank.state === 'here') to.fillRect(x, y, size, size);
+    if (rank.state === 'here' || rank.state === 'idle') to.fillRect(x, y, size, size);
     else if (rank.state === 'late') to.fillRect(x, y + size / 2, size, size / 2);
     if (rank.state !== 'here') to.strokeRect(x + .5, y + .5, size - 1, size - 1);
     if (side >= 24) { to.fillStyle = color(rank.state === 'here' ? 'paper' : 'ink'); to.font = '11px system-ui'; to.fillText(rank.rank, x + 4, y + 15); }
@@ -136,10 +137,11 @@ function drawRanks(ranks) {
   cells = {ranks, side, columns};
   const number = state => ranks.filter(rank => rank.state === state).length;
   at('key').replaceChildren();
-  for (const [state, text] of [['here', 'here'], ['late', 'behind the others'], ['away', 'away']]) {
+  for (const [state, text] of [['here', 'here'], ['late', 'behind the others'], ['away', 'away'], ['idle', 'not in this step']]) {
+    if (state === 'idle' && !number(state)) continue;
     const box = document.createElement('i');
     box.style.border = '1px solid ' + colors[state];
-    box.style.background = state === 'here' ? colors[state] : state === 'late' ? `linear-gradient(transparent 50%, ${colors[state]} 50%)` : 'none';
+    box.style.background = state === 'here' || state === 'idle' ? colors[state] : state === 'late' ? `linear-gradient(transparent 50%, ${colors[state]} 50%)` : 'none';
     at('key').append(box, `${whole(number(state))} ${text}`);
   }
 }
@@ -147,7 +149,7 @@ at('ranks').addEventListener('pointermove', e => {
   if (!cells) return;
   const rank = cells.ranks[Math.floor(e.offsetY / cells.side) * cells.columns + Math.floor(e.offsetX / cells.side)];
   at('rank').textContent = !rank ? ' ' : `rank ${rank.rank}: ${rank.here ? 'here' : 'away'}, last contribution ${whole(rank.last)}` +
-    (rank.behind ? `, ${whole(rank.behind)} behind` : '') + (rank.worker === undefined ? '' : `, served by worker ${rank.worker}`);
+    (rank.behind ? `, ${whole(rank.behind)} behind` : '') + (rank.worker === undefined ? '' : `, served by worker ${rank.worker}`) + (rank.looks_on ? ', makes no contribution to this step' : '');
 });
 
 function drawSpeed(now) {
@@ -205,7 +207,7 @@ function show(data, live) {
     const ranks = ranksOf(first);
     drawRanks(ranks);
     // Sampled: who is behind in this second is what the others wait for.
-    if (ranks.some(rank => rank.behind === 0 && rank.last > 0)) waits.push([now, ranks.filter(rank => rank.state !== 'here').map(rank => rank.rank)]);
+    if (ranks.some(rank => rank.behind === 0 && rank.last > 0)) waits.push([now, ranks.filter(rank => rank.state === 'late' || rank.state === 'away').map(rank => rank.rank)]);
     waits = waits.filter(([when]) => now - when < WINDOW * 1e3);
     const times = new Map();
     for (const [, late] of waits) for (const rank of late) times.set(rank, (times.get(rank) || 0) + 1);

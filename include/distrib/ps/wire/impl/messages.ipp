@@ -297,17 +297,19 @@ DISTRIB_DECL auto PushSumRequest::decode(ByteView head) -> bool {
 
 DISTRIB_DECL void ScaleRequest::encode(WireWriter& head) const {
   if (entry != nullptr) encode_rank_entry(head, 1, *entry);
+  if (!who.empty()) head.text(2, who);
 }
 
 DISTRIB_DECL auto ScaleRequest::decode(ByteView head) -> bool {
-  bool good = true;
   WireReader reader{head};
-  while (reader.next())
-    if (reader.tag() == wire_tag(1, WireType::bytes)) {
-      entry = decode_rank_entry(reader.bytes(), max_job_ranks);
-      good = good && entry != nullptr;
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::bytes):
+        entry = decode_rank_entry(reader.bytes(), max_job_ranks);
+        if (entry == nullptr) entry = std::make_shared<const RankEntry>();
+        break;
+      case wire_tag(2, WireType::bytes): who = reader.text().substr(0, most_who_bytes); break;
     }
-  return reader.ok() && good;
+  return reader.ok();
 }
 
 DISTRIB_DECL void ScaleReply::encode(WireWriter& head) const {

@@ -16,6 +16,7 @@ DISTRIB_DECL auto ShardStatus::RankStatus::decode(ByteView message) -> bool {
       case wire_tag(2, WireType::varint): here = reader.boolean(); break;
       case wire_tag(3, WireType::varint): last = reader.uint64(); break;
       case wire_tag(4, WireType::varint): process = reader.uint32(); break;
+      case wire_tag(5, WireType::varint): looks_on = reader.boolean(); break;
     }
   return reader.ok();
 }

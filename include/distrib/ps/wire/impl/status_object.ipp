@@ -42,6 +42,7 @@ DISTRIB_DECL auto status_object(const ShardStatus& shard) -> JsonObject {
                     JsonObject of_rank;
                     of_rank.add("rank", rank.rank).add("here", rank.here).add("last", rank.last);
                     if (rank.process != 0) of_rank.add("worker", rank.process - 1);
+                    if (rank.looks_on) of_rank.add("looks_on", true);
                     return of_rank.text();
                   }));
   object.add_json("variable_bytes", json_array(shard.of_variables, [](const ShardStatus::VariableStatus& variable) {

@@ -69,7 +69,7 @@ DISTRIB_DECL auto scale_ranks(std::span<const Address> servers, const RankEntry&
   }
   const std::vector<detail::ShardAddress> shards = detail::shards_of_job(servers, how, error);
   scaled.shards = shards.size();
-  const ScaleRequest request{std::make_shared<const RankEntry>(entry)};
+  const ScaleRequest request{std::make_shared<const RankEntry>(entry), how.who};
   for (const auto& [server, shard] : shards) {
     Error failed;
     static_cast<void>(detail::scale_shard(server, shard, request, how, failed));

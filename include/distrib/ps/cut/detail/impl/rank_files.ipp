@@ -51,18 +51,18 @@ DISTRIB_DECL auto RankFiles::plan(const RankFile& file) const -> FilePlan {
 }
 
 DISTRIB_DECL auto RankFiles::read(Error& error) const -> std::optional<RankFile> {
-  if (const std::string own = path(); path_exists(own)) return read_rank_file(own, error);
   std::error_code ec;
   std::vector<std::string> names = list_directory(directory_, ec);
   if (ec == std::errc::no_such_file_or_directory) return std::nullopt;  // nothing was written yet
   if (ec) error = {ec, directory_};
   std::ranges::sort(names);
-  const std::string same_number =
-      "-of-" + shard_of_shards(0, shards_).substr(shard_of_shards(0, shards_).rfind('-') + 1);
+  const std::string of_shards = shard_of_shards(0, shards_);
+  const std::string same_number = of_shards.substr(of_shards.find("-of-"));
+  const std::string own = std::string{rank_file_prefix} + shard_of_shards(shard_, shards_);
   std::optional<RankFile> all;
   for (const std::string& name : names) {
     const bool is_one = name.starts_with(rank_file_prefix) && !name.ends_with(rank_file_temporary);
-    if (error || !is_one || name.ends_with(same_number)) continue;
+    if (error || !is_one || (name.ends_with(same_number) && name != own)) continue;
     const auto other = read_rank_file(join_path(directory_, name), error);
     if (!other) break;
     if (!all) all.emplace();
