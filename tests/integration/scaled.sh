@@ -65,7 +65,7 @@ class Cluster:
 
     def serving(self):
         """Who serves which rank, by the status of the first server; empty: it cannot be reached."""
-        found = re.findall(r"^ +(\d+)  connected.*served by worker (\d+)$", self.status(), re.MULTILINE)
+        found = re.findall(r"^ +(\d+)  (?:connected|looks on).*served by worker (\d+)$", self.status(), re.MULTILINE)
         return {int(rank): int(worker) for rank, worker in found}
 
     def is_served(self, ranks, workers):
@@ -107,11 +107,13 @@ many = Cluster("many", 2, False)
 for task in [("ps", 0), ("ps", 1), ("worker", 0), ("worker", 1)]:
     many.start(*task)
 until("2 processes serve 4 ranks", lambda: many.is_served(range(4), (0, 1)))
+running["worker", 1].send_signal(signal.SIGSTOP)  # no step is done meanwhile, however fast the machine is
 log = many.scaled("--ranks", "0-11", "--at", "120")
 refused(many.scale("--ranks", "1-3"), 64, "rank 0 is missing, which the chief makes")
 refused(many.scale("--ranks", "0-3", "--at", "1"), 64, "the first possible one is ")
 refused(many.scale("--ranks", "0-16"), 64, "all below most_ranks")
 refused(many.scale("--ranks", "x"), 64, "give ranks like this: 0-15,20")
+running["worker", 1].send_signal(signal.SIGCONT)
 many.start("worker", 2)
 until("3 processes serve 12 ranks", lambda: many.is_served(range(12), (0, 1, 2)))
 kill("ps", 1)
@@ -136,8 +138,10 @@ one = Cluster("one", 1, True)
 for task in [("ps", 0), ("worker", 0)]:
     one.start(*task)
 until("1 process serves 4 ranks", lambda: one.is_served(range(4), (0,)))
+running["worker", 0].send_signal(signal.SIGSTOP)
 one.scaled("--ranks", "0-11", "--at", "120")
 one.scaled("--ranks", "0,2,5", "--at", "240")
+running["worker", 0].send_signal(signal.SIGCONT)
 refused(one.ask("scale", "--ps", one.servers[0]), 64, "secret")
 one.end()
 refused(one.scale("--ranks", "0-3"), 69, one.servers[0])

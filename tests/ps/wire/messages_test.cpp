@@ -361,9 +361,9 @@ TEST_CASE("messages: ranks that change travel with progress and contributions, a
   CHECK(reply.horizon == 99);
   CHECK(reply.step == 7);
   CHECK(reply.ranks == nullptr);
-  const auto told = carried(distrib::ScaleReply{false, 99, 7, std::make_shared<const distrib::RankLog>(log)});
+  const auto told = carried(distrib::ScaleReply{false, 99, 7, std::make_shared<const RankLog>(log)});
   REQUIRE(told.ranks != nullptr);
-  distrib::RankLog heard = *std::make_shared<const distrib::RankLog>(log.entries().front()->ranks.size());
+  RankLog heard{2};
   heard.add(*told.ranks);
   CHECK(heard == log);
   WireWriter damaged;

@@ -25,7 +25,7 @@ inline namespace v0 {
 
 /// Reads lines of entries; empty lines and what follows a # do not count.
 ///
-/// Errors: `failure::invalid_argument`, with the number of the line. The result is empty then.
+/// Errors: `ps_errc::bad_ranks`, with the number of the line. The result is empty then.
 [[nodiscard]] DISTRIB_DECL auto parse_rank_entries(std::string_view text, ErrorRef to) -> std::vector<RankEntry>;
 /// This overload throws the error as `std::system_error`.
 [[nodiscard]] inline auto parse_rank_entries(std::string_view text) -> std::vector<RankEntry> {

@@ -52,7 +52,7 @@ struct ScaledRanks {
 /// Rank 0 must be among the ranks: the chief makes it, and reports the result.
 ///
 /// Errors: as `ranks_of_job`, if the first shard of a server does not say how many shards there are: then nobody was asked;
-/// `std::errc::invalid_argument` without rank 0.
+/// `ps_errc::bad_ranks` without rank 0.
 ///
 /// Blocks as `ranks_of_job`. Threads: any.
 [[nodiscard]] DISTRIB_DECL auto scale_ranks(std::span<const Address> servers, const RankEntry& entry,

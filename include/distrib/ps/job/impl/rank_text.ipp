@@ -4,13 +4,13 @@
 #include <distrib/ps/job/rank_text.hpp>
 
 #include <distrib/core/shortest_text.hpp>
+#include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/parse_job.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 namespace distrib {
@@ -76,8 +76,7 @@ DISTRIB_DECL auto parse_rank_entries(std::string_view text, ErrorRef to) -> std:
     if (line.find_first_not_of(' ') == std::string_view::npos) continue;
     std::optional<RankEntry> entry = detail::parse_rank_entry(line);
     if (!entry) {
-      error = {std::make_error_code(std::errc::invalid_argument),
-               "line " + std::to_string(number) + " is not like 'from 1221 number 1 ranks 0-47'"};
+      error = {ps_errc::bad_ranks, "line " + std::to_string(number) + " is not like 'from 1221 number 1 ranks 0-47'"};
       return {};
     }
     entries.push_back(*std::move(entry));

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <utility>
 
 namespace distrib {
@@ -49,7 +48,7 @@ DISTRIB_DECL auto ranks_of_job(std::span<const Address> servers, const AskOption
     const ScaleReply reply = detail::scale_shard(server, shard, {}, how, error);
     if (error) return {};
     found.step = found.shards == 0 ? reply.step : std::min(found.step, reply.step);
-    found.first = std::max(found.first, reply.horizon + 1);
+    found.first = std::max(found.first, std::max(reply.horizon, reply.step) + 1);
     ++found.shards;
     if (reply.ranks != nullptr) log.add(*reply.ranks);
   }
@@ -63,8 +62,7 @@ DISTRIB_DECL auto scale_ranks(std::span<const Address> servers, const RankEntry&
   detail::ErrorOut error{to};
   ScaledRanks scaled;
   if (!entry.has(0)) {
-    error = {std::make_error_code(std::errc::invalid_argument),
-             "ranks " + ranks_text(entry.ranks) + ": rank 0 is missing, which the chief makes"};
+    error = {ps_errc::bad_ranks, "ranks " + ranks_text(entry.ranks) + ": rank 0 is missing, which the chief makes"};
     return scaled;
   }
   const std::vector<detail::ShardAddress> shards = detail::shards_of_job(servers, how, error);
