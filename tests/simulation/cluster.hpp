@@ -3,6 +3,7 @@
 
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/sim/detail/cluster.hpp>
+#include <distrib/sim/detail/hosted_shard.hpp>
 #include <distrib/sim/detail/program.hpp>
 #include <distrib/sim/options.hpp>
 
@@ -37,10 +38,12 @@ struct ClusterRun {
 };
 
 /// Trains `job`, if nothing else is said with the updaters of the library. Cuts are kept in memory, unless the options
-/// have a directory. A model may have `initial_values()`, contribution 0.
+/// have a directory. A model may have `initial_values()`, contribution 0. `make`: the host of a shard.
 template <ClusterModel Model>
 auto run_cluster(const distrib::Job& job, Model& model, const distrib::sim::Options& options,
-                 distrib::ShardKinds kinds = distrib::shard_kinds(distrib::StandardUpdaters{})) -> ClusterRun {
+                 distrib::ShardKinds kinds = distrib::shard_kinds(distrib::StandardUpdaters{}),
+                 distrib::sim::detail::MakeShard make =
+                     distrib::sim::detail::make_shard<distrib::sim::detail::ShardCores>) -> ClusterRun {
   namespace simulated = distrib::sim::detail;
   ClusterRun run;
   const auto start = [&](distrib::Rank rank) {
@@ -50,7 +53,7 @@ auto run_cluster(const distrib::Job& job, Model& model, const distrib::sim::Opti
     if constexpr (requires { model.initial_values(); }) program.initial_values = model.initial_values();
     return program;
   };
-  simulated::Cluster cluster{{job, std::move(kinds), start}, {}, options};
+  simulated::Cluster cluster{{job, std::move(kinds), start}, {}, options, make};
   run.outcome = cluster.run();
   run.refusals = cluster.refusals();
   return run;

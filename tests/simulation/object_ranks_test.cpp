@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <memory>
@@ -456,6 +457,7 @@ TEST_CASE("Random runs: how often they find mistakes with the log of the ranks i
         ++found;
         first = seed;
       }
-    WARN(mistake.name << ": " << found << " of " << count << ", first " << first);
+    std::printf("%s: %llu of %llu, the first is %llu\n", mistake.name, static_cast<unsigned long long>(found),
+                static_cast<unsigned long long>(count), static_cast<unsigned long long>(first));
   }
 }

@@ -664,5 +664,11 @@ TEST_CASE("ObjectCuts: the log of the ranks is an object, and a process that is 
   CHECK(saves(first, 300).code == ps_errc::shard_taken_over);
   CHECK_FALSE(saves(second, 300));
   CHECK_FALSE(second.done({.kind = ObjectKinds::finish}).failure);
-  CHECK(bucket->count("run/ranks/") == 1);  // the job may be continued
+  CHECK(bucket->count("run/ranks/") == 2);  // the job may be continued; and what the followed process wrote late
+  ObjectProcess third{bucket, job, 0, 3};
+  const CutWork after = third.open();
+  REQUIRE(after.ranks);
+  CHECK(after.ranks->horizon == 300);
+  CHECK_FALSE(saves(third, 400));
+  CHECK(bucket->count("run/ranks/") == 1);
 }

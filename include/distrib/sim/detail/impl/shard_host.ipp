@@ -129,7 +129,12 @@ DISTRIB_DECL void ShardHost::leave_half_done() {
 DISTRIB_DECL void ShardHost::perform(CutWork& work) {
   const bool flips = work.kind == CutWork::Kind::open && world_.flips_due > 0;
   const std::string flipped = flips ? flip_a_bit() : std::string{};
-  (*stored_)(work);
+  try {
+    (*stored_)(work);
+  } catch (const Disk::Stopped&) {  // it is not known whether an older cut is good
+    if (!flipped.empty()) world_.disk->mend(flipped);
+    throw;
+  }
   if (work.kind == CutWork::Kind::save) note_save(work);
   if (!work.failure && (work.kind == CutWork::Kind::save_ranks || work.kind == CutWork::Kind::open))
     note_ranks(work.ranks);
