@@ -23,6 +23,7 @@ struct AskingProcess {
   std::uint64_t id = 0;  ///< Drawn by the process at its start; not 0.
   std::uint32_t index = 0;  ///< Its index among the workers of the cluster.
   bool is_chief = false;  ///< It serves rank 0 whatever it is told, because it needs the result.
+  std::uint32_t most_ranks = 0;  ///< `Job::most_ranks` of its job.
 };
 
 /// Deals the ranks of a job to the processes that are there, so that each rank is served by one process, and the

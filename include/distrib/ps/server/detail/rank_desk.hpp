@@ -52,7 +52,7 @@ class RankDesk {
       call.reply({});
       answer(now);
     } else {
-      dealer_->asked({process, request.index, request.is_chief}, request.serves, now);
+      dealer_->asked({process, request.index, request.is_chief, request.most_ranks}, request.serves, now);
       std::vector<Rank> dealt = dealer_->dealt(process);
       if (dealt != request.serves) call.reply({std::move(dealt), false});
       else waiting_.push_back({process, std::move(request.serves), instant_after(now, answer_within), std::move(call)});

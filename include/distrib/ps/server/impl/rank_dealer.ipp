@@ -21,7 +21,7 @@ DISTRIB_DECL void RankDealer::asked(const AskingProcess& process, std::span<cons
   known.heard = now;
   // This dealer has started after the process, or had lost it: it keeps its ranks, unless others have them.
   for (const Rank rank : is_new ? serves : std::span<const Rank>{}) {
-    if (!is_told_) want(rank);
+    if (!is_told_ && rank < process.most_ranks) want(rank);
     if (is_wanted(rank) && owners_[rank] == 0) give(process.id, rank);
   }
   if (is_new || !has_dealt_) deal(now);
