@@ -15,6 +15,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -37,6 +40,7 @@ auto cluster_mode(const Settings& s, const distrib::ClusterFlags& flags, const d
       .start_within = std::chrono::seconds{s.start_within}, .secret = secret, .tls = tls_of_job()};
   mode.adopt_after = std::chrono::seconds{s.adopt_after};
   mode.sum_ranks = !s.single_ranks;
+  mode.rank_steps_ahead = s.ranks_ahead;
   if (s.metrics.empty()) return mode;
   // Tasks of one host need different ports: parameter servers, then workers. Port 0: the system chooses a free one.
   distrib::Address address = distrib::Address::parse(s.metrics);
@@ -55,6 +59,15 @@ auto learner(const Settings& s) {
 auto wire_format(const Settings& s) -> distrib::WireFormat {
   if (s.wire_format == "int8") return distrib::Int8Gradients{};
   return s.wire_format == "bfloat16" ? distrib::FloatFormat::bfloat16 : distrib::FloatFormat::float32;
+}
+
+/// With --rank_log: how the ranks change in a job in one process.
+auto rank_changes(const Settings& s) -> std::vector<distrib::RankEntry> {
+  if (s.rank_log.empty()) return {};
+  std::ifstream file{s.rank_log};
+  const std::string text{std::istreambuf_iterator<char>{file}, {}};
+  if (!file) throw std::invalid_argument{"--rank_log " + s.rank_log + ": cannot be read"};
+  return distrib::parse_rank_entries(text);
 }
 
 auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret,
@@ -89,7 +102,8 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
                      .with_wire_format(wire_format(s))
                      .with_object_stores(object_stores())
                      .with_seed(s.seed)
-                     .with_local_mode({.workers = s.workers, .shards = s.shards})
+                     .with_most_ranks(s.most_ranks)
+                     .with_local_mode({.workers = s.workers, .shards = s.shards, .changes = rank_changes(s)})
                      .with_replicas(s.replicas)
                      .with_cluster_mode(cluster_mode(s, flags, secret))
                      .build(pool, flags);

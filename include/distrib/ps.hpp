@@ -6,6 +6,8 @@
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/initial_name.hpp>
+#include <distrib/ps/job/rank_log.hpp>
+#include <distrib/ps/job/rank_text.hpp>
 #include <distrib/ps/job/reduction_order.hpp>
 #include <distrib/ps/job/row_mean.hpp>
 #include <distrib/ps/job/step.hpp>
@@ -23,3 +25,4 @@
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/ps/worker/ask_status.hpp>
 #include <distrib/ps/worker/probe.hpp>
+#include <distrib/ps/worker/scale_ranks.hpp>

@@ -285,3 +285,43 @@ TEST_CASE("The text about what went wrong in a simulated run starts with its see
   CHECK(outcome.parameters_sha256.empty());
   CHECK(outcome.steps == 0);
 }
+
+namespace {
+
+/// How processes fail while the ranks change.
+auto scaled_faults(std::uint64_t seed) -> sim::Faults {
+  sim::Faults faults;
+  faults.resets = static_cast<unsigned>(seed % 4);
+  faults.worker_deaths = static_cast<unsigned>(seed % 3);
+  faults.ps_deaths = static_cast<unsigned>(seed / 3 % 3);
+  faults.scalings = 6;
+  return faults;
+}
+
+}  // namespace
+
+TEST_CASE("A trainer whose ranks change ends with the bits of local mode that is given the same log",
+          "[sim][trainers]") {
+  const support::TempDirectory folder;
+  const line_job::Setup setup{.workers = 3, .shards = 1, .parts = 2, .steps = 24};
+  const auto builder = line_job::builder(line_model::write(folder.path()), setup).with_most_ranks(5);
+  const support::ToldSeeds told = support::told_seeds();
+  const std::uint64_t seeds = told.count.value_or(trainers::seeds / 4);
+  unsigned wrong = 0, changed = 0;
+  for (std::uint64_t seed = told.from; seed < told.from + seeds && wrong < 3; ++seed) {
+    const sim::Outcome outcome =
+        sim::run(builder, {.seed = seed, .faults = scaled_faults(seed), .directory = folder.path().string()});
+    CAPTURE(seed);
+    CHECK(outcome.wrong == "");
+    REQUIRE(outcome.ranks != nullptr);
+    LocalMode local{.workers = setup.workers, .shards = setup.shards};
+    for (const SharedRankEntry& entry : outcome.ranks->entries())
+      if (entry->number != 0) local.changes.push_back(*entry);
+    const bool same =
+        outcome.wrong.empty() && outcome.parameters_sha256 == local_sha256(builder.with_local_mode(local));
+    CHECK(same);
+    wrong += same ? 0U : 1U;
+    changed += local.changes.empty() ? 0U : 1U;
+  }
+  if (!told.count) CHECK(changed > seeds / 4);
+}

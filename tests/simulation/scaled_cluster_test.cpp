@@ -83,7 +83,7 @@ struct CoresWith {
 
 /// What a run had.
 struct ScaledRun {
-  std::string wrong;  ///< Empty: nothing.
+  std::string wrong = {};  ///< Empty: nothing.
   bool is_job = true;  ///< False: the seed has no job that a parameter server would take.
   std::size_t entries = 0;
   bool has_result = false;  ///< The process of rank 0 may come too late, if others make the last step.

@@ -38,6 +38,15 @@ TEST_CASE("status_text: a shard with a job", "[tools]") {
         "    b             64 B\n"
         "    and 1000 more\n");
   CHECK(tools::status_text(running_shard(), nullptr).find("per second") == std::string::npos);
+  ShardStatus changed = running_shard();
+  changed.ranks = 1;
+  changed.of_ranks = {{0, true, 121}, {1, false, 90, 0, true}, {2, true, 121}, {3, true, 0, 7, true}};
+  CHECK(tools::status_text(changed, nullptr)
+            .find("  ranks          2 of 2 connected\n"
+                  "       0  connected  last contribution 121\n"
+                  "       2  connected  last contribution 121\n"
+                  "       3  looks on   last contribution 0, served by worker 6\n"
+                  "  variables") != std::string::npos);
   ShardStatus with_backups = running_shard();
   with_backups.stale = 7;
   CHECK(tools::status_text(with_backups, nullptr).find(" behind, 7 arrived too late\n") != std::string::npos);

@@ -15,6 +15,7 @@
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/placement/round_robin.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/store/shard_store.hpp>
 #include <distrib/sharding/fixed_shards.hpp>
 #include <distrib/train/job/assemble.hpp>
@@ -29,6 +30,7 @@
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -459,4 +461,91 @@ TEST_CASE("Contributor: if the request after the last step fails, no step is pre
   CHECK_THROWS_WITH(contributor.prepare(0, 6, {{7}, {TableModel::num_items}}), ContainsSubstring("key 40 of 40 rows"));
   contributor.prepare(0, 4);
   CHECK(contributor.requests(0, 4)[0].keys == keys);
+}
+
+namespace {
+
+/// Notes which batches are read.
+struct NotedBatches {
+  std::vector<std::uint64_t>* read;
+  void fill(std::uint64_t number, distrib::Batch<LineModel::Example>&) const { read->push_back(number); }
+};
+/// Looks at no batch.
+struct BlindModel : LineModel {
+  auto gradients(const distrib::Batch<Example>&, const distrib::Values<Variables>&, distrib::Gradients<Variables>&,
+                 distrib::StepContext) const -> float {
+    return 0;
+  }
+};
+
+/// Makes the contributions of a log; returns the numbers of their batches, in the order of steps and ranks.
+/// `looks_ahead`: prepares each step before its number is known, and returns only the last batch of each contribution.
+auto batches_of_log(distrib::Job job, const distrib::RankLog& log, distrib::Step steps, bool looks_ahead = false) {
+  const BlindModel model;
+  job.most_ranks = 8;
+  const distrib::ShardLayout layout{job, 0};
+  const std::vector<distrib::SharedBuffer> values{
+      std::make_shared<distrib::AlignedBuffer>(distrib::initial_values(job, layout))};
+  const std::vector blocks{std::make_shared<distrib::AlignedBuffer>(layout.wire_block_bytes())};
+  std::vector<std::uint64_t> read, used;
+  const NotedBatches source{&read};
+  const distrib::AnyUpdater updater = distrib::Sgd{};
+  distrib::Contributor<BlindModel, NotedBatches> contribute{model, source, job, {&layout, 1}, {}, {}, {}, updater};
+  for (distrib::Step step = 1; step <= steps; ++step)
+    for (const distrib::Rank rank : log.entry_of(step)->ranks) {
+      if (looks_ahead) static_cast<void>(contribute.prepare(rank, step));
+      contribute.set_number(rank, step, *log.entry_of(step), log.number_of(step, rank));
+      const std::size_t before = read.size();
+      if (!looks_ahead) static_cast<void>(contribute.prepare(rank, step));
+      contribute(rank, step, values, blocks);
+      if (looks_ahead) used.push_back(read.back());
+      else used.insert(used.end(), read.begin() + static_cast<std::ptrdiff_t>(before), read.end());
+    }
+  return used;
+}
+
+}  // namespace
+
+TEST_CASE("Contributor: in a job whose ranks change each batch is used once, whatever the log is", "[train]") {
+  distrib::RankLog log{2};
+  log.add(std::make_shared<const distrib::RankEntry>(distrib::RankEntry{3, 1, {0, 4, 7}}));
+  log.add(std::make_shared<const distrib::RankEntry>(distrib::RankEntry{5, 1, {2}}));
+  log.add(std::make_shared<const distrib::RankEntry>(distrib::RankEntry{6, 1, {0, 1, 2, 3}}));
+  const distrib::Step steps = 7;
+  const std::uint64_t contributions = 2 * 2 + 2 * 3 + 1 + 2 * 4;
+  auto job = make_job(1, 1);
+  std::vector<std::uint64_t> in_order(contributions);
+  std::iota(in_order.begin(), in_order.end(), std::uint64_t{0});
+  CHECK(batches_of_log(job, log, steps) == in_order);
+  CHECK(batches_of_log(job, log, steps, true) == in_order);  // what was read ahead for other ranks is not used
+
+  job.gradient_accumulation = 3;
+  CHECK(batches_of_log(job, log, steps).size() == 3 * contributions);
+  job.local_steps = 2;
+  std::vector<std::uint64_t> rounds = batches_of_log(job, log, steps);
+  std::ranges::sort(rounds);
+  REQUIRE(rounds.size() == 6 * contributions);
+  for (std::uint64_t i = 0; i < rounds.size(); ++i) CHECK(rounds[i] == i);
+}
+
+TEST_CASE("Contributor: ranks that stay have the batches that they have in a job whose ranks never change", "[train]") {
+  const support::TempDirectory directory;
+  const auto source = line_model::write(directory.path()).shuffle(1).batch(8).open();
+  const distrib::RankLog log{2};
+  for (const std::uint32_t local_steps : {0U, 4U}) {
+    distrib::Job job = make_job(1, 1);
+    job.local_steps = local_steps;
+    const distrib::AnyUpdater updater = distrib::Sgd{.learning_rate = 0.05F};
+    const auto fixed = contribution(source, job, 1, 5, updater);
+    job.most_ranks = 2;
+    const auto layouts = distrib::shard_layouts(job);
+    const LineModel model;
+    distrib::Contributor<LineModel, std::remove_const_t<decltype(source)>> contribute{model, source, job, layouts,
+                                                                                      {},    {},     {},  updater};
+    const std::vector<distrib::SharedBuffer> values{
+        std::make_shared<distrib::AlignedBuffer>(distrib::initial_values(job, layouts[0]))};
+    const std::vector blocks{std::make_shared<distrib::AlignedBuffer>(layouts[0].wire_block_bytes())};
+    contribute.set_number(1, 5, *log.entry_of(5), log.number_of(5, 1));
+    CHECK(contribute(1, 5, values, blocks) == fixed.front());
+  }
 }

@@ -330,6 +330,41 @@ TEST_CASE("TrainingPlan: dealt ranks share the memory for replay; some jobs are 
   CHECK(reason(tables.plan(), 9).ends_with("tables"));
 }
 
+TEST_CASE("TrainingPlan: a job whose ranks may change; some jobs are refused", "[train]") {
+  using distrib::ReductionOrder;
+  const Bench bench;
+  const distrib::Job job = [&] {
+    const TrainingPlan plan = bench.builder().with_most_ranks(64).plan();
+    return plan.dealt_job(*plan.model().open(), 2, 4, much).job;
+  }();
+  CHECK(job.ranks == 4);
+  CHECK(job.most_ranks == 64);
+  CHECK(job.reduction == ReductionOrder::tree);
+  const auto reason = [&](const TrainingPlan& plan, std::uint32_t ranks) -> std::string {
+    try {
+      static_cast<void>(plan.dealt_job(*plan.model().open(), 2, ranks, much));
+    } catch (const std::system_error& error) {
+      CHECK(error.code() == distrib::train_errc::cannot_change_ranks);
+      return distrib::error_of(error).where;
+    }
+    return "";
+  };
+  const auto changes = bench.builder().with_most_ranks(64);
+  CHECK(reason(changes.plan(), 65) ==
+        "with_most_ranks(64): the job begins with 65 ranks, and there are at most 1048576");
+  CHECK(reason(changes.with_consistency(distrib::AsynchronousParallel{}).plan(), 9) ==
+        "with_most_ranks(64): asynchronous_parallel");
+  CHECK(reason(changes.with_replicas(2).plan(), 9) == "with_most_ranks(64): 2 replicas");
+  const std::vector<distrib::RankEntry> log{{5, 1, {0, 1, 63}}, {9, 1, {0, 64}}};
+  CHECK(reason(changes.with_local_mode({.changes = log}).plan(), 9) ==
+        "with_most_ranks(64): LocalMode::changes: from 9 number 1 ranks 0,64");
+  CHECK(reason(bench.builder().with_local_mode({.changes = log}).plan(), 9) ==
+        "with_most_ranks(0): LocalMode::changes has 2 entries");
+  const support::TempDirectory directory;
+  const auto tables = table_model::builder(table_model::write(directory.path()), 2, 1, 20, TableModel{});
+  CHECK(reason(tables.with_most_ranks(64).plan(), 9).starts_with("with_most_ranks(64): table '"));
+}
+
 TEST_CASE("TrainingPlan: a table whose rows cannot come and go as it says is refused", "[train]") {
   const support::TempDirectory directory;
   const auto data = table_model::write(directory.path());

@@ -6,6 +6,7 @@
 #include "launch.hpp"
 #include "records.hpp"
 #include "render.hpp"
+#include "scale.hpp"
 #include "status.hpp"
 #include "store.hpp"
 #include "trace.hpp"
@@ -136,6 +137,29 @@ int main(int argc, char** argv) try {
                      "Directory with tls.crt, tls.key and ca.crt, for a cluster with TLS; otherwise that of\n"
                      "DISTRIB_TLS_DIRECTORY, if it is set");
 
+  tools::ScaleOptions scaled;
+  CLI::App* scale =
+      app.add_subcommand("scale",
+                         "Asks for other ranks of a running job (with_most_ranks), or shows how they have\n"
+                         "changed.\n"
+                         "Example: distrib scale --ps ps0:2222,ps1:2222 --ranks 0-47 --at +100");
+  scale->add_option("--ps", scaled.servers, "HOST:PORT,... of all parameter servers")->required()->delimiter(',');
+  scale->add_option("--ranks", scaled.ranks,
+                    "The ranks, with rank 0: 0-15,20. Without it the changes so far are shown");
+  scale->add_option("--at", scaled.at, "Their first step, or +N: N steps after the first possible one")
+      ->capture_default_str();
+  scale->add_flag("--json", scaled.json, "Print one JSON object per line, one for each change");
+  scale->add_option("--within", scaled.within, "Seconds within which each shard must answer")
+      ->check(CLI::Range(0.001, 86'400.0).description(""))
+      ->capture_default_str();
+  scale->add_option("--secret", scaled.secret_file, "File with the shared secret of the cluster, if it has one");
+  scale->add_option("--tls", scaled.tls,
+                    "Directory with tls.crt, tls.key and ca.crt, for a cluster with TLS; otherwise that of\n"
+                    "DISTRIB_TLS_DIRECTORY, if it is set");
+  scale->footer(
+      "A change is printed as one line, which the trainer reads in one process (LocalMode::changes) to get the same\n"
+      "bits. Exit code: 0 it is in force, 64 refused, 69 a parameter server does not answer.");
+
   tools::TraceOptions traces;
   CLI::App* trace = app.add_subcommand("trace", "Works on the traces that the hook Profiler writes.");
   trace->require_subcommand(1);
@@ -185,6 +209,7 @@ int main(int argc, char** argv) try {
   }
   if (events->parsed()) return tools::events(curves);
   if (status->parsed()) return tools::status(asked);
+  if (scale->parsed()) return tools::scale(scaled);
   if (merge->parsed()) return tools::merge_traces(traces);
   if (list->parsed()) return tools::show_export_log(exported);
   if (verify->parsed()) return tools::verify_export_log(exported);

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tools {
@@ -60,7 +61,7 @@ struct StatusRates {
   if (!shard.open) return text + "  the shard is still reading its cuts\n";
 
   std::size_t here = 0;
-  for (const auto& rank : shard.of_ranks) here += rank.here ? 1U : 0U;
+  for (const auto& rank : shard.of_ranks) here += rank.here && !rank.looks_on ? 1U : 0U;
   text += "  step           " + number(shard.step);
   if (shard.total_steps != distrib::open_end) text += " of " + number(shard.total_steps);
   text += ", durable " + number(shard.newest_cut) + "\n";
@@ -88,10 +89,19 @@ struct StatusRates {
     text += "\n";
   }
   text += "  memory         values " + bytes_text(shard.value_bytes) + ", slots " + bytes_text(shard.slot_bytes) + "\n";
-  text += "  ranks          " + number(here) + " of " + number(shard.ranks) + " connected\n";
-  for (const auto& rank : shard.of_ranks)
-    text += right(number(rank.rank), 8) + "  " + (rank.here ? "connected" : "away     ") + "  last contribution " +
-            number(rank.last) + (rank.process == 0 ? "" : ", served by worker " + number(rank.process - 1)) + "\n";
+  const auto makers = std::ranges::count(shard.of_ranks, false, &distrib::ShardStatus::RankStatus::looks_on);
+  const bool changes = std::cmp_not_equal(makers, shard.of_ranks.size()) || std::cmp_greater(makers, shard.ranks);
+  text +=
+      "  ranks          " + number(here) + " of " + (changes ? number(makers) : number(shard.ranks)) + " connected\n";
+  for (const auto& rank : shard.of_ranks) {
+    if (rank.looks_on && !rank.here) continue;  // nobody needs it
+    text += right(number(rank.rank), 8) + "  " +
+            (rank.looks_on ? "looks on "
+             : rank.here   ? "connected"
+                           : "away     ") +
+            "  last contribution " + number(rank.last) +
+            (rank.process == 0 ? "" : ", served by worker " + number(rank.process - 1)) + "\n";
+  }
   text += "  variables      " + number(shard.variables) + "\n";
   std::size_t width = 0;
   for (const auto& variable : shard.of_variables) width = std::max(width, variable.name.size());

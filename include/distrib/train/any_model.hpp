@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/runtime_variables.hpp>
 #include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
@@ -44,6 +45,7 @@ class AnyContributor {
   virtual void validate() = 0;
   [[nodiscard]] virtual auto validated(Rank rank) const -> Metrics = 0;
   [[nodiscard]] virtual auto is_ready(Rank rank, Step step) -> bool = 0;
+  virtual void set_number(Rank rank, Step step, const RankEntry& entry, std::uint64_t number) = 0;
   virtual void continue_after(Step step) = 0;
   virtual void let_go(Step step) = 0;
 };

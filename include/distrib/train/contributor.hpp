@@ -8,6 +8,7 @@
 #include <distrib/optimizer/any_updater.hpp>
 #include <distrib/ps/job/gradient_rounding.hpp>
 #include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/protocol/batch_keys.hpp>
@@ -72,7 +73,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
         not_clipped_{updated_by_model(job, of_model)},
         feeds_{std::move(feeds)},
         evaluate_{std::move(evaluate)},
-        ranks_(job.ranks) {
+        ranks_(job.rank_names()) {
     if (job.local_steps != 0) local_updaters_ = local_updaters(job, of_model, local_updater.value());
   }
 
@@ -83,6 +84,9 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   /// remain those of the first call, with the `others` of that call. In a job with local steps only the batch of the
   /// first of them is read.
   ///
+  /// In a job whose ranks change the batches are those that follow from the last `set_number` of the rank, if its ranks
+  /// stay; if they do not, `operator()` reads others.
+  ///
   /// For the step after the last one of the rank no batch is read: the request is for the rows of `others` and the
   /// digests of the tables, made anew by each call. For later steps the result is an empty list.
   ///
@@ -92,11 +96,13 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     const Step last = job_.steps_of(rank);
     if (step > last + 1 || (step > last && !has_tables())) return {};
     Ahead& ahead = of(rank).ahead(step);
-    if (step > last || ahead.step != step) {
+    const std::uint64_t first = step > last ? 0 : first_batch(first_local(step), rank);
+    if (step > last || ahead.step != step || ahead.first != first) {
       ahead.step = 0;  // until the rest has succeeded
       if (step > last) ahead.keys.find({}, others, true);
       else read(rank, first_local(step), others, ahead);
       ahead.step = step;
+      ahead.first = first;
     }
     return has_tables() ? ahead.keys.wanted() : std::vector<WantedRows>{};
   }
@@ -118,7 +124,8 @@ template <Model M, class Source> class Contributor final : public AnyContributor
 
   /// Computes the contribution (step, rank): reads `values` and writes `gradients`, one block per shard each. Returns
   /// the loss. With n = `Job::gradient_accumulation`, its batches are the n batches of the source from number
-  /// ((step - 1) * ranks + rank) * n on; reads them unless `prepare` has done so. Throws what `prepare` throws; what the
+  /// ((step - 1) * ranks + rank) * n on; see `set_number` for a job whose ranks change. Reads them unless `prepare` has
+  /// done so. Throws what `prepare` throws; what the
   /// model's `gradients()` throws is nested in a `std::runtime_error` that names step, rank and batch.
   ///
   /// With H = `Job::local_steps`, the contribution of step s consists of the local steps (s - 1) * H + 1 to s * H. Each
@@ -157,6 +164,15 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     for (std::size_t table = 0; table < job_.tables.size(); ++table)
       ahead.keys.deal_gradients(gradients, table, std::as_const(mine.gradients).rows(table).data(), rounding);
     return loss;
+  }
+
+  /// In a job whose ranks change (`Job::most_ranks`): the ranks of `entry` make `step`, and the contribution (step, rank)
+  /// has this number (`RankLog::number_of`), so its batches begin with number * n. With H local steps the contributions
+  /// before the step have the first batches, H times as many as they are; and then each local step has one batch for
+  /// each rank, in the order of the ranks. To be called before the contribution is computed, on the same thread.
+  void set_number(Rank rank, Step step, const RankEntry& entry, std::uint64_t number) override {
+    const Rank place = entry.place_of(rank);
+    of(rank).numbers = {step, number - place, place, entry.ranks.size()};
   }
 
   /// Returns the norm of the rank's last gradient before it was clipped, in a job with local steps that of the last one;
@@ -230,11 +246,19 @@ template <Model M, class Source> class Contributor final : public AnyContributor
           ends(job.tables.size()),
           keys{job, layouts} {}
     Step step = 0;  // 0: nothing is prepared
+    std::uint64_t first = 0;  // number of the first batch
     std::vector<Batch<typename M::Example>> batches;
     Lookups<Variables> of_batch;
     KeyLists lookups;  // for each table the keys of all batches, one batch after another
     std::vector<std::vector<std::size_t>> ends;  // for each table: where the keys of each batch end
     BatchKeys keys;
+  };
+  // Where the batches of a rank are, from a step on; in a job whose ranks change.
+  struct Numbers {
+    Step step = 1;
+    std::uint64_t before = 0;  // contributions to earlier steps
+    Rank place = 0;  // of the rank among those of the step
+    std::uint64_t ranks = 0;  // of the step
   };
   struct OfRank {
     OfRank(const RuntimeVariables& variables, const Job& job, std::span<const ShardLayout> layouts,
@@ -255,6 +279,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
     float norm = std::numeric_limits<float>::quiet_NaN();  // of the last gradient, see `clip_gradients`
     Metrics metrics;  // of the last contribution, if it validates
     bool told_source = false;  // which batches it reads
+    Numbers numbers;
     std::optional<Gradients<Variables>> more;  // of one batch, while `gradients` is the sum of the batches before it
     std::optional<Values<Variables>> own;  // which the local steps change; empty without local steps
     std::optional<LocalRound> round;
@@ -263,15 +288,17 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   // Returns the scratch memory of a rank; allocates it at the first call.
   auto of(Rank rank) const -> OfRank& {
     std::unique_ptr<OfRank>& mine = ranks_[rank];
-    if (mine == nullptr)
+    if (mine == nullptr) {
       mine = std::make_unique<OfRank>(RuntimeVariables{job_.variables, job_.tables}, job_, layouts_, local_updaters_);
+      mine->numbers = {1, 0, rank, job_.ranks};
+    }
     return *mine;
   }
 
   void read(Rank rank, Step step, const KeyLists& others, Ahead& ahead) const {
     if constexpr (requires { source_.expect(std::uint64_t{}, std::uint64_t{}, std::uint64_t{}); }) {
       const std::uint64_t in_step = std::uint64_t{job_.ranks} * job_.gradient_accumulation;
-      if (!std::exchange(of(rank).told_source, true))
+      if (job_.most_ranks == 0 && !std::exchange(of(rank).told_source, true))
         source_.expect(first_batch(1, rank), in_step, job_.gradient_accumulation);
     }
     for (std::size_t i = 0; i < ahead.batches.size(); ++i) source_.fill(first_batch(step, rank) + i, ahead.batches[i]);
@@ -294,8 +321,12 @@ template <Model M, class Source> class Contributor final : public AnyContributor
 
   [[nodiscard]] auto has_tables() const noexcept -> bool { return !job_.tables.empty(); }
 
-  [[nodiscard]] auto first_batch(Step step, Rank rank) const noexcept -> std::uint64_t {
-    return ((step - 1) * job_.ranks + rank) * job_.gradient_accumulation;
+  // `step`: of a local step, if there are such.
+  [[nodiscard]] auto first_batch(Step step, Rank rank) const -> std::uint64_t {
+    if (job_.most_ranks == 0) return ((step - 1) * job_.ranks + rank) * job_.gradient_accumulation;
+    const Numbers& known = of(rank).numbers;
+    const std::uint64_t before = known.before * std::max(1U, job_.local_steps);
+    return (before + (step - first_local(known.step)) * known.ranks + known.place) * job_.gradient_accumulation;
   }
 
   // Returns the number of the first local step of a contribution; without local steps, that of the contribution.
@@ -362,7 +393,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       const Values<Variables>& values = mine.own ? *mine.own : mine.values;
       if (validates_) mine.metrics.merge(evaluate_(model_, ahead.batches[number], values));
       return model_.gradients(ahead.batches[number], values, gradients,
-                              StepContext{step, rank, job_.ranks, job_.seed, number, &mine.feed});
+                              StepContext{step, rank, job_.rank_names(), job_.seed, number, &mine.feed});
     } catch (const std::exception& error) {
       std::throw_with_nested(std::runtime_error("step " + std::to_string(step) + " of worker " + std::to_string(rank) +
                                                 " (batch " + std::to_string(first_batch(step, rank) + number) +

@@ -37,6 +37,7 @@ enum class train_errc {
   not_ready,        ///< A session could not begin: within `SessionOptions::max_wait` the chief has not joined, or the parameter servers have sent no values; or `SessionOptions::ready` reports what is missing. Start the other tasks, or give them more time.
   cannot_export,    ///< `ExportModel` in a job that it cannot export: one in one process, an asynchronous one, or one whose steps may differ after a restart (backup workers, `OwnBatches`); or a table is kept as float16. Train it synchronously in a cluster, keep the table as bfloat16 or float32, or leave the hook out.
   cannot_deal,      ///< `--ranks` in a job whose ranks cannot be dealt; the text says why. Dealt ranks need a synchronous job in a cluster, without backup workers and tables, that adds in a tree (`with_reduction(ReductionOrder::tree)`, which is the default above 8 ranks), without `OwnBatches`, `ExportModel` and sessions. Train so, or leave `--ranks` out.
+  cannot_change_ranks, ///< `with_most_ranks`, or `LocalMode::changes`, in a job whose ranks cannot change; the text says why. Such a job is synchronous, without backup workers, tables, replicas and `OwnBatches`, and in a cluster has `--ranks`. Train so, or leave both out.
 };
 // clang-format on
 
@@ -103,6 +104,8 @@ inline constexpr ErrorText train_texts[] = {
      "float16: train so, or leave the hook out"},
     {train_errc::cannot_deal, failure::unsupported,
      "the ranks of this job cannot be dealt to processes: change what the text names, or leave --ranks out"},
+    {train_errc::cannot_change_ranks, failure::unsupported,
+     "the ranks of this job cannot change: change what the text names, or leave with_most_ranks out"},
 };
 
 /// Category "distrib.train".

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/ps/job/rank_log.hpp>
+
 #include <cstdint>
+#include <vector>
 
 namespace distrib {
 inline namespace v0 {
@@ -13,6 +16,9 @@ struct LocalMode {
   std::uint32_t workers = 1;
   /// Shards among which the variables are divided. In a cluster: shards of each parameter server.
   std::uint32_t shards = 1;
+  /// With `TrainerBuilder::with_most_ranks`: how the ranks change, as `distrib scale` has printed it for a job in a
+  /// cluster (`parse_rank_entries`). The result has the bits of that job. Not used in a cluster.
+  std::vector<RankEntry> changes = {};
 };
 
 }  // namespace v0

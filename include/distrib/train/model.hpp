@@ -25,7 +25,7 @@ inline namespace v0 {
 struct StepContext {
   Step step = 0;              ///< From 1. In a job with local steps: the number of the local step.
   Rank rank = 0;  ///< From 0.
-  std::uint32_t workers = 1;  ///< Number of ranks of the job.
+  std::uint32_t workers = 1;  ///< Number of ranks of the job; if they change, the most that there may be.
   std::uint64_t seed = 0;     ///< Seed of the job.
   std::uint32_t micro_batch = 0;  ///< Number of the batch within the gradient, see `with_gradient_accumulation`.
   const Feed* fed = nullptr;      ///< What `feed` finds. Valid during the call.

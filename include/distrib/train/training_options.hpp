@@ -90,6 +90,7 @@ struct TrainingOptions {
   GradientClipping gradient_clipping;
   bool check_numerics = false;
   RowMean row_mean = RowMean::of_those_with_key;
+  std::uint32_t most_ranks = 0;
   std::optional<ReductionOrder> reduction;  ///< Empty: see `TrainerBuilder::with_reduction`.
   WireFormat wire_format;
   std::string initial_checkpoint;

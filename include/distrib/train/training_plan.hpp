@@ -129,6 +129,7 @@ class TrainingPlan {
   DISTRIB_DECL void check_initial_names() const;
   DISTRIB_DECL auto chosen_updaters() const -> ChosenUpdaters;
   DISTRIB_DECL void check_local_steps() const;
+  DISTRIB_DECL void check_changes(const OpenModel& model, const Job& job) const;
   DISTRIB_DECL static void check_rows(const TableInfo& table);
   DISTRIB_DECL void check_exports(const Job& job) const;
   // The steps of `StopAtStep` that are one step of the job.
@@ -139,7 +140,7 @@ class TrainingPlan {
   DISTRIB_DECL auto make_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks, std::uint32_t replicas,
                              Step done) const -> PlannedJob;
   DISTRIB_DECL auto complete(PlannedJob planned) const -> PlannedJob;
-  DISTRIB_DECL auto last_step(const OpenModel& model, std::uint32_t ranks, Step done) const -> Step;
+  DISTRIB_DECL auto last_step(const OpenModel& model, const Job& job, Step done) const -> Step;
 
   TrainingOptions options_;
   std::shared_ptr<const AnyModel> model_;

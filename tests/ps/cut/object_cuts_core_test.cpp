@@ -944,7 +944,8 @@ TEST_CASE("A log of the ranks is one write and one list; the one before is remov
   OfScaled next{objects, 0, 6};
   CHECK(ranks_in(next.open()) == std::vector<Step>{2001, 1500});
   CHECK(next.requests == Requests{"list claims", "get claims", "ask claims", "put claims", "list claims", "list ranks",
-                                  "get ranks", "list cuts", "uploads cuts", "remove claims"});
+                                  "get ranks", "put ranks", "list claims", "remove ranks", "list cuts", "uploads cuts",
+                                  "remove claims"});
   CHECK_FALSE(next.save_ranks(3001, {1500}).failure);
   CHECK(count_of(objects, object_names.rank_logs()) == 1);
 }

@@ -107,6 +107,18 @@ TEST_CASE("is_rank_entry: what an unknown client says is checked", "[ps]") {
   CHECK_FALSE(is_rank_entry({5, 0, {1}}, 8));
 }
 
+TEST_CASE("RankLog: the ranks after a step are those of its next step and of all later entries", "[ps]") {
+  using Ranks = std::vector<Rank>;
+  RankLog log{3};
+  CHECK(log.ranks_after(0) == Ranks{0, 1, 2});
+  log.add(entry_from(5, 1, {0, 4}));
+  log.add(entry_from(9, 1, {0, 2, 7}));
+  CHECK(log.ranks_after(3) == Ranks{0, 1, 2, 4, 7});
+  CHECK(log.ranks_after(4) == Ranks{0, 2, 4, 7});
+  CHECK(log.ranks_after(8) == Ranks{0, 2, 7});
+  CHECK(log.ranks_after(1'000) == Ranks{0, 2, 7});
+}
+
 TEST_CASE("RankLog: counts contributions through a step", "[ps]") {
   RankLog log{3};
   log.add(entry_from(5, 1, {2, 6}));

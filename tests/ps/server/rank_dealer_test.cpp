@@ -26,12 +26,13 @@ struct Dealing {
 
   auto ask(std::uint32_t index, const Ranks& serves = {}) -> Ranks { return ask_as(index + 100, index, serves); }
   auto ask_as(std::uint64_t id, std::uint32_t index, const Ranks& serves = {}) -> Ranks {
-    dealer.asked({id, index, index == 0}, serves, now);
+    dealer.asked({id, index, index == 0, most_ranks}, serves, now);
     return dealer.dealt(id);
   }
   auto of(std::uint32_t index) const -> Ranks { return dealer.dealt(index + 100); }
 
   Instant now{1'000h};
+  std::uint32_t most_ranks = 0;
   RankDealer dealer;
 };
 
@@ -154,4 +155,38 @@ TEST_CASE("RankDealer: more processes than ranks: some wait, never the chief", "
   CHECK(many.of(3).empty());
   many.dealer.left(101, many.now);
   CHECK(many.of(2) == Ranks{1});
+}
+
+TEST_CASE("RankDealer: in a job whose ranks change only those that are needed are dealt, and as few as possible move",
+          "[ps]") {
+  Dealing two{4, 2};
+  two.ask(0);
+  two.ask(1);
+  CHECK(two.of(0) == Ranks{0, 1});
+  CHECK(two.of(1) == Ranks{2, 3});
+  const std::uint64_t before = two.dealer.version();
+  two.dealer.wants({0, 1, 2, 3}, two.now);
+  CHECK(two.dealer.version() == before);
+  two.dealer.wants({0, 1, 2, 3, 6, 9, 10}, two.now);
+  CHECK(two.of(0) == Ranks{0, 1, 6, 9});
+  CHECK(two.of(1) == Ranks{2, 3, 10});
+  two.dealer.wants({6, 10}, two.now);  // rank 0 is needed always
+  CHECK(two.of(0) == Ranks{0, 6});
+  CHECK(two.of(1) == Ranks{10});
+  CHECK(two.ask(2) == Ranks{6});
+  two.dealer.wants({0, 6, 10, 11, 12, 13}, two.now);
+  CHECK(two.of(0) == Ranks{0, 11});
+  CHECK(two.of(1) == Ranks{10, 12});
+  CHECK(two.of(2) == Ranks{6, 13});
+}
+
+TEST_CASE("RankDealer: one that starts anew leaves ranks where they are until it is told which are needed", "[ps]") {
+  Dealing anew{4, 2};
+  anew.most_ranks = 16;
+  CHECK(anew.ask(0, {0, 1, 8, 9}) == Ranks{0, 1, 8, 9});
+  CHECK(anew.ask(1, {2, 3, 10}) == Ranks{2, 3, 10});
+  anew.dealer.wants({0, 3, 8, 10}, anew.now);
+  CHECK(anew.of(0) == Ranks{0, 8});
+  CHECK(anew.of(1) == Ranks{3, 10});
+  CHECK(anew.ask_as(900, 1, {3, 10, 12}) == Ranks{3, 10});  // a new process of that index; 12 is not needed
 }

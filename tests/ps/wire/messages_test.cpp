@@ -129,6 +129,9 @@ TEST_CASE("messages: which ranks a process serves, and shall serve", "[ps]") {
   };
   CHECK(decodes(distrib::AskRanksRequest{7, 0, false, false, 16, {15}}));
   CHECK_FALSE(decodes(distrib::AskRanksRequest{7, 0, false, false, 16, {16}}));
+  CHECK(decodes(distrib::AskRanksRequest{7, 0, false, false, 16, {16, 63}, 64}));
+  CHECK(carried(distrib::AskRanksRequest{7, 0, false, false, 16, {16, 63}, 64}).most_ranks == 64);
+  CHECK_FALSE(decodes(distrib::AskRanksRequest{7, 0, false, false, 16, {16, 64}, 64}));
   CHECK_FALSE(decodes(distrib::AskRanksRequest{7, 0, false, false, 16, {3, 3}}));
   CHECK_FALSE(decodes(distrib::AskRanksRequest{7, 0, false, false, 16, {4, 3}}));
   CHECK_FALSE(decodes(distrib::AskRanksRequest{0, 0, false, false, 16, {3}}));  // a process without a number
@@ -372,6 +375,12 @@ TEST_CASE("messages: ranks that change travel with progress and contributions, a
   CHECK(reply.taken);
   CHECK(reply.horizon == 99);
   CHECK(reply.step == 7);
+  CHECK(reply.ranks == nullptr);
+  const auto told = carried(distrib::ScaleReply{false, 99, 7, std::make_shared<const RankLog>(log)});
+  REQUIRE(told.ranks != nullptr);
+  RankLog heard{2};
+  heard.add(*told.ranks);
+  CHECK(heard == log);
   WireWriter damaged;
   damaged.message(8, [](WireWriter&) {});
   Progress ignored;

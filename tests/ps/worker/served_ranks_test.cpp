@@ -28,9 +28,9 @@ auto dealt_to(ServedRanks& ranks, const std::vector<Rank>& list) -> std::string 
   ranks.dealt(list, out);
   return out.told;
 }
-auto rank_ended(ServedRanks& ranks, distrib::RankBlock block, int code) -> std::string {
+auto rank_ended(ServedRanks& ranks, distrib::RankBlock block, int code, bool retired = false) -> std::string {
   RankActions out;
-  ranks.ended(block, code, out);
+  ranks.ended(block, code, out, retired);
   return out.told;
 }
 auto asked_to_stop(ServedRanks& ranks) -> std::string {
@@ -147,4 +147,14 @@ TEST_CASE("ServedRanks: with sums, the chief serves rank 0, alone or in a block"
   CHECK(dealt_to(chief, {0, 1, 2, 3, 4, 5}) == "stop 0, start 0/3");  // all six
   CHECK(dealt_to(chief, {4, 5}) == "stop 0/3, start 4/1");
   CHECK(rank_ended(chief, 0, 1) == "start 0");
+}
+
+TEST_CASE("ServedRanks: a worker whose rank has retired is started again while the rank is dealt", "[ps]") {
+  ServedRanks ranks;
+  CHECK(dealt_to(ranks, {1, 2}) == "start 1, start 2");
+  CHECK(rank_ended(ranks, 2, 1, true) == "start 2");
+  CHECK(dealt_to(ranks, {1}) == "stop 2");
+  CHECK(rank_ended(ranks, 2, 1, true).empty());
+  CHECK_FALSE(ranks.ends());
+  CHECK(rank_ended(ranks, 1, 1) == "done 1");
 }

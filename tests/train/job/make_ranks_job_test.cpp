@@ -4,6 +4,8 @@
 #include <distrib/optimizer/updater_list.hpp>
 #include <distrib/ps/server/server.hpp>
 #include <distrib/ps/worker/ask_status.hpp>
+#include <distrib/ps/worker/scale_ranks.hpp>
+#include <distrib/train/job/make_local_job.hpp>
 
 #include "ps/loopback_job.hpp"
 #include "support/catch.hpp"
@@ -41,6 +43,7 @@ struct DealtServers {
       ServerOptions options;
       options.ranks = ranks;
       options.shard.dealing.adopt_after = std::chrono::milliseconds{1'500};
+      options.shard.rank_steps_ahead = 4;
       servers.push_back(std::make_unique<Server>(pool, cluster, "ps", task, StandardUpdaters{}, std::move(options)));
       addresses.push_back({"127.0.0.1", servers.back()->port()});
     }
@@ -68,6 +71,7 @@ struct ServingRanks {
       return static_cast<float>(step * 100 + rank);
     };
     callbacks.prepare = [](Rank, Step) {};
+    callbacks.numbered = [this](Rank, Step, const RankEntry&, std::uint64_t number) { numbers.push_back(number); };
     callbacks.started = [this](Step first) { story += " started " + std::to_string(first); };
     callbacks.step_done = [this](Step step, float loss, const std::vector<SharedBuffer>&) {
       story += " " + std::to_string(step);
@@ -85,6 +89,7 @@ struct ServingRanks {
   std::string story = {};
   std::vector<float> losses = {};
   std::vector<Rank> ranks = {};  // that it has made a contribution for
+  std::vector<std::uint64_t> numbers = {};  // of its contributions, if ranks change
   std::atomic<Step> newest = 0;
   Step saved = 0;
   std::function<void(Step)> at_step = {};
@@ -204,4 +209,68 @@ TEST_CASE("make_ranks_job: an exception from a callback is thrown by next or mak
   ServingRanks process{six_ranks(6), to, 0};
   process.at_step = [](Step) { throw std::runtime_error("no gradients today"); };
   CHECK_THROWS_WITH(process.run(), "no gradients today");
+}
+
+namespace {
+
+/// Returns the hash of the values at the end of a job in one process that has these changes.
+auto hash_of_changed_ranks(const Job& job, const std::vector<RankEntry>& changes) -> std::string {
+  std::unique_ptr<LocalJob> local;
+  LocalJobCallbacks callbacks;
+  callbacks.numbered = [](Rank, Step, const RankEntry&, std::uint64_t) {};
+  callbacks.step_done = [](Step, float) {};
+  callbacks.cut_due = [&](Step step, const std::vector<Cut>&) {
+    local->in_background([] {}, [&local, step] { local->cut_saved(step); });
+  };
+  Error error;
+  const ShardKind kind = shard_kinds(StandardUpdaters{})(job, error);
+  local = make_local_job(
+      job, kind, {},
+      [](Rank rank, Step step, std::span<const SharedBuffer> values,
+         std::span<const std::shared_ptr<AlignedBuffer>> gradients) {
+        const auto blocks = loopback_job::contribution(step, rank, {values.begin(), values.end()});
+        for (std::size_t i = 0; i < blocks.size(); ++i)
+          std::ranges::copy(blocks[i]->bytes(), gradients[i]->bytes().begin());
+        return 0.0F;
+      },
+      std::move(callbacks), nullptr, {}, ComputeOn::pool, changes);
+  while (local->next()) local->make();
+  return loopback_job::hash_of(local->values({}));
+}
+
+}  // namespace
+
+TEST_CASE("make_ranks_job: ranks that change give the bits of one process that has the same log", "[train]") {
+  Job job = loopback_job::make(2, 2, 40);
+  job.reduction = ReductionOrder::tree;
+  job.most_ranks = 6;
+  const std::vector<RankEntry> changes{{12, 1, {0, 1, 3, 5}}, {24, 2, {0, 4}}};
+  const std::string expected = hash_of_changed_ranks(job, changes);
+  CHECK(expected != hash_of_changed_ranks(job, {}));
+
+  DealtServers to{2, 2};
+  ServingRanks chief{job, to, 0};
+  ServingRanks other{job, to, 1};
+  std::vector<ScaledRanks> asked;
+  chief.at_step = [&](Step step) {
+    if (step != 3 || !asked.empty()) return;
+    for (const RankEntry& change : changes) asked.push_back(scale_ranks(to.addresses, change));
+  };
+  WorkerEnd other_end;
+  std::thread runs{[&] { other_end = other.run(); }};
+  const WorkerEnd end = chief.run();
+  runs.join();
+  CHECK(end.code == 0);
+  CHECK(other_end.code == 0);
+  REQUIRE(asked.size() == 2);
+  CHECK(asked[0].taken == 2);
+  CHECK(asked[1].taken == 2);
+  CHECK(loopback_job::hash_of(end.result) == expected);
+  std::vector<std::uint64_t> numbers = chief.numbers;
+  numbers.insert(numbers.end(), other.numbers.begin(), other.numbers.end());
+  std::ranges::sort(numbers);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());  // a rank may be made by both
+  const std::uint64_t contributions = 11 * 2 + 12 * 4 + 17 * 2;
+  CHECK(numbers.size() == contributions);
+  CHECK(numbers.back() == contributions - 1);
 }

@@ -151,7 +151,8 @@ using NewestCuts = std::map<std::uint32_t, std::map<std::uint32_t, CutKey>>;
 /// - Each replica of a shard has claims and cuts of its own, and all this holds for each by itself. A checkpoint may
 ///   consist of cuts of any replicas, because values of a step are always the same.
 /// - The log of the ranks is an object of its own for each time it is written, and durable in the same way as a cut. A
-///   start reads that of the largest claim, and nothing else: what another process wrote late was told to nobody.
+///   start reads that of the largest claim, and nothing else: what another process wrote late was told to nobody. Then
+///   it writes it under its own claim, before anything is told.
 /// - A link stands on the cut that the same process saved before it. No cut is removed while one that stays stands on
 ///   it. A start counts a link only if its chain is there and good. Checkpoints consist of whole cuts.
 ///
@@ -278,7 +279,7 @@ class ObjectCutsCore {
   DISTRIB_DECL auto find_siblings_checkpoint(std::vector<CutKey> all) -> Steps<bool>;
   /// Writes what the process begins with. Asynchronous jobs only.
   DISTRIB_DECL auto write_base(std::string key) -> Steps<bool>;
-  /// Finds the log of the ranks. If it is of another number of shards, it is written as that of this one first.
+  /// Finds the log of the ranks, and writes it as that of this process.
   DISTRIB_DECL auto find_ranks() -> Steps<bool>;
   DISTRIB_DECL auto read_ranks(RankLogKey key, RankFile& all) -> Steps<bool>;
   DISTRIB_DECL auto remove_ranks(std::vector<RankLogKey> old) -> Steps<bool>;

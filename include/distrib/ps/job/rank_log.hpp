@@ -64,6 +64,8 @@ class RankLog {
   [[nodiscard]] DISTRIB_DECL auto entry_of(Step step) const noexcept -> const SharedRankEntry&;
   /// True if the rank makes a contribution to `step`.
   [[nodiscard]] auto is_rank_of(Step step, Rank rank) const noexcept -> bool { return entry_of(step)->has(rank); }
+  /// Returns the ranks that make contributions to steps after this one, as far as the log says; ascending.
+  [[nodiscard]] DISTRIB_DECL auto ranks_after(Step step) const -> std::vector<Rank>;
   /// True if the rank makes a contribution to a step after this one, as far as the log says.
   [[nodiscard]] DISTRIB_DECL auto is_rank_after(Step step, Rank rank) const noexcept -> bool;
   /// Returns the number of the contribution of a rank to `step`: contributions are numbered from 0 on, step by step,

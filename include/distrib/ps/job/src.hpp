@@ -20,5 +20,6 @@
 #include <distrib/ps/job/impl/rank_block.ipp>
 #include <distrib/ps/job/impl/rank_file.ipp>
 #include <distrib/ps/job/impl/rank_log.ipp>
+#include <distrib/ps/job/impl/rank_text.ipp>
 #include <distrib/ps/job/impl/shard_layout.ipp>
 #include <distrib/ps/job/impl/table_share.ipp>

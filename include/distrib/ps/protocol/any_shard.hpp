@@ -70,6 +70,7 @@ class AnyShard {
   /// Asynchronous: null.
   [[nodiscard]] virtual auto rank_log() -> RankLogCore* = 0;
   virtual void ranks_written(ShardSink& out) = 0;  ///< Asynchronous: does nothing.
+  [[nodiscard]] virtual auto common_cut() const -> Step = 0;  ///< Asynchronous: 0, there is none.
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
   [[nodiscard]] virtual auto takes_sums() const -> bool = 0;  ///< Asynchronous: false.

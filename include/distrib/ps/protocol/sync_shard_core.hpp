@@ -105,6 +105,10 @@ class SyncShardCore {
     answer_parked(out);
   }
 
+  /// Returns the newest cut that all shards have, as far as contributions have told since this object was made; at
+  /// least 0.
+  [[nodiscard]] auto common_cut() const noexcept -> Step { return common_; }
+
   /// A worker of these ranks joins on this connection. Answered with `JoinedReply`.
   ///
   /// Errors: `RefusedReply` with `ps_errc::unknown_rank`, also if the job has no such block; or `no_sums`, if it is more

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -22,6 +23,7 @@ struct AskingProcess {
   std::uint64_t id = 0;  ///< Drawn by the process at its start; not 0.
   std::uint32_t index = 0;  ///< Its index among the workers of the cluster.
   bool is_chief = false;  ///< It serves rank 0 whatever it is told, because it needs the result.
+  std::uint32_t most_ranks = 0;  ///< `Job::most_ranks` of its job.
 };
 
 /// Deals the ranks of a job to the processes that are there, so that each rank is served by one process, and the
@@ -39,18 +41,28 @@ struct AskingProcess {
 /// - A process with the index of an earlier one takes its place and its ranks at once: it was started again. The
 ///   earlier one gets no rank any more.
 /// - If there are more processes than ranks, some have none and wait.
+/// - In a job whose ranks change only those are dealt that are needed (`wants`). Before that is known, as after a start,
+///   also those that a process serves.
 ///
 /// Events in, answers out; no clock, no I/O, no thread.
 class RankDealer {
  public:
   /// `expected`: how many processes may come; when so many have asked, the dealer does not wait any longer.
   RankDealer(Rank ranks, std::size_t expected, const DealingTimes& times, Instant now)
-      : times_{times}, expected_{expected}, deals_from_{instant_after(now, times.deal_after)}, owners_(ranks) {}
+      : times_{times},
+        expected_{expected},
+        deals_from_{instant_after(now, times.deal_after)},
+        wanted_(ranks),
+        owners_(ranks) {
+    std::iota(wanted_.begin(), wanted_.end(), Rank{0});
+  }
 
   /// A process asks. `serves`: the ranks that it serves now. Call `dealt` for the answer.
   DISTRIB_DECL void asked(const AskingProcess& process, std::span<const Rank> serves, Instant now);
   /// A process gives up all its ranks and does not ask again.
   DISTRIB_DECL void left(std::uint64_t process, Instant now);
+  /// These ranks are needed from now on, and no others; rank 0 always is. `ranks`: ascending.
+  DISTRIB_DECL void wants(std::vector<Rank> ranks, Instant now);
   /// Time has passed, see `wake`.
   DISTRIB_DECL void look(Instant now);
 
@@ -71,6 +83,8 @@ class RankDealer {
     std::set<Rank> ranks;
   };
 
+  [[nodiscard]] DISTRIB_DECL auto is_wanted(Rank rank) const -> bool;
+  DISTRIB_DECL void want(Rank rank);
   DISTRIB_DECL void deal(Instant now);
   // Takes what is too much from processes; gives it, and what has no owner, to those that have too little.
   DISTRIB_DECL void level();
@@ -85,6 +99,8 @@ class RankDealer {
   Instant deals_from_;  // until then processes keep what they serve
   bool has_dealt_ = false;
   std::uint64_t version_ = 0;
+  std::vector<Rank> wanted_;  // ascending
+  bool is_told_ = false;  // `wants` was called
   std::vector<std::uint64_t> owners_;  // by rank; 0: none
   std::map<std::uint64_t, Process> processes_;  // by id
   std::set<std::uint64_t> replaced_;  // earlier processes of an index

@@ -463,7 +463,7 @@ class ShardService final : private ShardSink {
                                                       : "the ranks of its job are fixed";
       return call.fail(ps_errc::fixed_ranks, job_.place() + ": " + why);
     }
-    if (request.entry == nullptr) return call.reply({false, log->horizon(), core_->step()});
+    if (request.entry == nullptr) return call.reply({false, log->horizon(), core_->step(), log->log()});
     log->propose(scaling_.add(request, std::move(call)), *request.entry);
     write_ranks();
   }
@@ -566,6 +566,7 @@ class ShardService final : private ShardSink {
     for (const RankAnswer& answer : log->take_answers())
       if (const std::string report = scaling_.answer(answer, job_.place(), core_->step()); !report.empty())
         shell_.asked_for_ranks(report);
+    desk_.wants(log->log(), core_->common_cut(), now_);
   }
   // With the last cut: nobody waits for ranks that do not make the last step.
   void wait_for_last_ranks() {

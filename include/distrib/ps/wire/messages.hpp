@@ -81,9 +81,10 @@ struct AskRanksRequest {
   bool leaves = false;  ///< It gives up all its ranks, and does not ask again.
   std::uint32_t ranks = 0;  ///< Ranks of its job.
   std::vector<Rank> serves = {};  ///< The ranks that it serves, ascending.
+  std::uint32_t most_ranks = 0;  ///< `Job::most_ranks`; not sent if 0.
 
   DISTRIB_DECL void encode(WireWriter& head) const;
-  /// Fails also if `serves` does not ascend, or is not below `ranks`.
+  /// Fails also if `serves` does not ascend, or is not below `ranks` and not below `most_ranks`.
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
@@ -290,6 +291,8 @@ struct ScaleReply {
   bool taken = false;  ///< The entry is durable at this shard, and so in force. False: the call only asked.
   Step horizon = 0;  ///< An entry must be from a later step.
   Step step = 0;  ///< The newest step that the shard has completed.
+  /// The shard's log. Of a log that was received only the entries count (`RankLog::add`); null: there are none.
+  SharedRankLog ranks = nullptr;
 
   DISTRIB_DECL void encode(WireWriter& head) const;
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;

@@ -49,6 +49,7 @@ class RankClient : public std::enable_shared_from_this<RankClient> {
     std::uint32_t index = 0;  ///< Of this process, among the workers of the cluster.
     bool is_chief = false;
     std::uint32_t ranks = 0;  ///< Of the job.
+    std::uint32_t most_ranks = 0;  ///< `Job::most_ranks`.
     std::chrono::milliseconds start_within{300'000};  ///< As `WorkerClientOptions::start_within`.
     std::chrono::milliseconds lost_after{660'000};  ///< As `WorkerClientOptions::lost_after`.
     RpcClientOptions rpc;

@@ -37,6 +37,8 @@ struct ProcessDone {
 /// - A block that is dealt again while its worker is leaving is started again when that worker has ended.
 /// - When one worker has ended with code 0, everything is saved: no worker is started any more, and the process ends with
 ///   code 0 when its other workers have ended, however they end.
+/// - A worker whose ranks have retired (`WorkerDone::retired`) is started again as long as they are dealt: the dealer
+///   knows whether they are needed again.
 /// - A worker that ends otherwise, without having been told to leave, ends the process with its code.
 ///
 /// Events in, actions out by calls `out(action)`; no clock, no I/O, no thread. `out` must not call this object.
@@ -65,11 +67,12 @@ class ServedRanks {
       if (served_.insert({block, false}).second) out(StartRanks{block});
   }
 
-  /// The worker of these ranks has ended, with this exit code. A worker that was told to leave ends with code 1.
-  void ended(RankBlock ranks, int code, auto& out) {
+  /// The worker of these ranks has ended, with this exit code. A worker that was told to leave ends with code 1, and so
+  /// does a `retired` one.
+  void ended(RankBlock ranks, int code, auto& out, bool retired = false) {
     const auto known = served_.find(ranks);
     if (known == served_.end()) return;
-    const bool left = known->second && code == exit_code::again;
+    const bool left = (known->second || retired) && code == exit_code::again;
     served_.erase(known);
     if (code == exit_code::done) is_done_ = ends_ = true;
     else if (!left) fail(code, out);

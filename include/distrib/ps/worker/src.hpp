@@ -10,6 +10,7 @@
 #include <distrib/ps/worker/impl/look_client.ipp>
 #include <distrib/ps/worker/impl/probe.ipp>
 #include <distrib/ps/worker/impl/rank_client.ipp>
+#include <distrib/ps/worker/impl/scale_ranks.ipp>
 #include <distrib/ps/worker/impl/worker_client.ipp>
 #include <distrib/ps/worker/impl/worker_meter.ipp>
 #include <distrib/ps/worker/impl/worker_node.ipp>

@@ -44,6 +44,7 @@ struct WorkerEnd {
   int code = 0;
   Error why;  ///< Why it failed; no error: done or stopped.
   std::vector<SharedBuffer> result;  ///< See `WorkerDone`.
+  bool retired = false;  ///< With code 1: see `WorkerDone`.
 };
 
 }  // namespace v0

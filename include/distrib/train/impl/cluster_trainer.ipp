@@ -46,6 +46,7 @@ DISTRIB_DECL auto ClusterTrainer::serve() -> int {
   options.shard.lease = mode.lease;
   options.shard.restart_window = mode.restart_window;
   options.shard.dealing.adopt_after = mode.adopt_after;
+  options.shard.rank_steps_ahead = mode.rank_steps_ahead;
   options.ranks = flags_.ranks;
   options.metrics = mode.metrics;
   options.metrics_need_certificate = mode.metrics_need_certificate;

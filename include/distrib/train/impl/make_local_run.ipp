@@ -17,6 +17,7 @@
 #include <distrib/ps/cut/object_access.hpp>
 #include <distrib/ps/cut/patience.hpp>
 #include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
@@ -186,7 +187,7 @@ class LocalRun final : public TrainingRun {
           norms_.add(step, contributor_->gradient_norm(rank));
           return loss;
         },
-        callbacks(), pool_, std::move(planned_.initial_values), compute_on_);
+        callbacks(), pool_, std::move(planned_.initial_values), compute_on_, plan_.options().local.changes);
     context_ = &local_->context();
     begun_ = std::chrono::steady_clock::now();
     signals_.emplace(local_->context(), [this] {
@@ -201,6 +202,9 @@ class LocalRun final : public TrainingRun {
     LocalJobCallbacks callbacks;
     if (!job_.tables.empty())
       callbacks.prepare = [this](Rank rank, Step step) { return contributor_->prepare(rank, step); };
+    callbacks.numbered = [this](Rank rank, Step step, const RankEntry& entry, std::uint64_t number) {
+      contributor_->set_number(rank, step, entry, number);
+    };
     if (model_->waits()) callbacks.ready = [this](Rank rank, Step step) { return is_ready(rank, step); };
     callbacks.contributed = [this](Rank rank, Step step, float loss, std::span<const SharedBuffer> blocks) {
       made_ = loss;

@@ -24,6 +24,7 @@
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/phase.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/cut.hpp>
@@ -152,6 +153,9 @@ class WorkerRun final : public TrainingRun {
     const auto tasks = static_cast<std::uint32_t>(flags_.ps_hosts.size());
     const std::size_t budget = plan_.options().cluster.replay_budget_bytes;
     if (is_dealt_) return plan_.dealt_job(*model_, tasks, flags_.ranks, budget);
+    if (plan_.options().most_ranks != 0)
+      throw_error(train_errc::cannot_change_ranks, "with_most_ranks(" + std::to_string(plan_.options().most_ranks) +
+                                                       "): each worker is one rank: start all tasks with --ranks");
     return plan_.cluster_job(*model_, tasks, static_cast<std::uint32_t>(rank_count(cluster_)), budget);
   }
 
@@ -178,7 +182,7 @@ class WorkerRun final : public TrainingRun {
     // The job is done: this worker only says goodbye to servers that still wait for it.
     if (is_done()) options.start_within = std::min(options.start_within, options.goodbye_within);
     options.lost_after = bounded_time(mode.lease) + bounded_time(mode.restart_window);
-    options.worker.replay_budget_bytes = mode.replay_budget_bytes / (is_dealt_ ? job_.ranks : 1);
+    options.worker.replay_budget_bytes = mode.replay_budget_bytes / (is_dealt_ ? job_.rank_names() : 1);
     options.worker.initial_values = std::move(planned_.initial_values);
     options.worker.wants_result = chief_;
     return options;
@@ -201,6 +205,8 @@ class WorkerRun final : public TrainingRun {
     return {.contribute = [this](Rank rank, Step step, auto values,
                                  auto gradients) { return contribute(rank, step, values, gradients); },
             .prepare = [this](Rank rank, Step step) { contributor_->prepare(rank, step, none_); },
+            .numbered = [this](Rank rank, Step step, const RankEntry& entry,
+                               std::uint64_t number) { contributor_->set_number(rank, step, entry, number); },
             .started = [this](Step first) { started(first); },
             .step_done = [this](Step step, float loss, const auto& values) { step_done(step, loss, values); },
             .saved = [this](Step step) { saved(step); },

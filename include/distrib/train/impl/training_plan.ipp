@@ -17,6 +17,8 @@
 #include <distrib/ps/job/export_settings.hpp>
 #include <distrib/ps/job/parse_job.hpp>
 #include <distrib/ps/job/plan_parts.hpp>
+#include <distrib/ps/job/rank_log.hpp>
+#include <distrib/ps/job/rank_text.hpp>
 #include <distrib/record/any_object_store.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/train/error.hpp>
@@ -98,7 +100,7 @@ DISTRIB_DECL auto TrainingPlan::cluster_job(const OpenModel& model, std::uint32_
 
 DISTRIB_DECL auto TrainingPlan::dealt_job(const OpenModel& model, std::uint32_t tasks, std::uint32_t ranks,
                                           std::size_t replay_budget_bytes) const -> PlannedJob {
-  PlannedJob planned = cluster_job(model, tasks, ranks, replay_budget_bytes / ranks);
+  PlannedJob planned = cluster_job(model, tasks, ranks, replay_budget_bytes / std::max(ranks, options_.most_ranks));
   const Job& job = planned.job;
   std::string why;
   if (!job.can_reduce_in_tree())
@@ -190,6 +192,28 @@ DISTRIB_DECL void TrainingPlan::check_local_steps() const {
   if (stop % count != 0) refuse(", StopAtStep of " + std::to_string(stop));
 }
 
+// Throws `train_errc::cannot_change_ranks` if the recipe asks for changes that the job cannot have.
+DISTRIB_DECL void TrainingPlan::check_changes(const OpenModel& model, const Job& job) const {
+  const std::vector<RankEntry>& changes = options_.local.changes;
+  const auto refuse = [&job](const std::string& why) {
+    throw_error(train_errc::cannot_change_ranks, "with_most_ranks(" + std::to_string(job.most_ranks) + "): " + why);
+  };
+  if (job.most_ranks == 0) {
+    if (!changes.empty()) refuse("LocalMode::changes has " + std::to_string(changes.size()) + " entries");
+    return;
+  }
+  if (job.most_ranks < job.ranks || job.most_ranks > max_job_ranks)
+    refuse("the job begins with " + std::to_string(job.ranks) + " ranks, and there are at most " +
+           std::to_string(max_job_ranks));
+  if (!job.consistency.can_have_replicas(job.ranks)) refuse(job.consistency.describe());
+  if (!job.tables.empty()) refuse("table '" + job.tables.front().name + "'");
+  if (job.replicas != 1) refuse(std::to_string(job.replicas) + " replicas");
+  if (!job.replayable) refuse("OwnBatches");
+  if (model.waits()) refuse("batches that come while the job runs");
+  for (const RankEntry& entry : changes)
+    if (!is_rank_entry(entry, job.most_ranks)) refuse("LocalMode::changes: " + to_text(entry));
+}
+
 // Throws `train_errc::bad_embedding` if the rows of a table cannot come and go as it says.
 DISTRIB_DECL void TrainingPlan::check_rows(const TableInfo& table) {
   if (table.has_good_options()) return;
@@ -249,14 +273,16 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   job.arithmetic = model_->arithmetic();
   if (!is_arithmetic(job.arithmetic)) throw_error(train_errc::bad_description, detail::quoted_name(job.arithmetic));
   job.ranks = ranks;
+  job.most_ranks = options_.most_ranks;
+  check_changes(model, job);
   if (const std::uint32_t counted = consistency.replicas_to_aggregate(ranks); counted > ranks)
     throw_error(train_errc::too_few_workers,
                 "replicas_to_aggregate=" + std::to_string(counted) + ", " + std::to_string(ranks) + " workers");
-  const bool is_large = ranks > most_ranks_in_order && job.can_reduce_in_tree();
+  const bool is_large = job.rank_names() > most_ranks_in_order && job.can_reduce_in_tree();
   job.reduction = options_.reduction.value_or(is_large ? ReductionOrder::tree : ReductionOrder::rank_order);
   if (job.reduction == ReductionOrder::tree && !job.can_reduce_in_tree())
     throw_error(train_errc::no_tree, consistency.describe() + ", " + std::to_string(job.tables.size()) + " tables");
-  job.total_steps = last_step(model, ranks, done);
+  job.total_steps = last_step(model, job, done);
   return planned;
 }
 
@@ -267,9 +293,9 @@ DISTRIB_DECL auto TrainingPlan::complete(PlannedJob planned) const -> PlannedJob
 }
 
 // Returns the last step of the job: the step of StopAtStep, or the end of the data if that comes first. A synchronous
-// step uses the batches of one contribution of each rank, including backup workers.
-DISTRIB_DECL auto TrainingPlan::last_step(const OpenModel& model, std::uint32_t ranks, Step done) const -> Step {
-  const std::uint64_t contributions = options_.consistency.is_synchronous() ? ranks : 1;
+// step uses the batches of one contribution of each rank, including backup workers, and of as many ranks as there may be.
+DISTRIB_DECL auto TrainingPlan::last_step(const OpenModel& model, const Job& job, Step done) const -> Step {
+  const std::uint64_t contributions = options_.consistency.is_synchronous() ? job.rank_names() : 1;
   const std::uint64_t batches_per_step = contributions * options_.gradient_accumulation * local_steps();
   std::optional<Step> last;
   std::error_code ec;

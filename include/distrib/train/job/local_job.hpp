@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/net/asio.hpp>
 #include <distrib/ps/job/phase.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/store/cut.hpp>
@@ -33,6 +34,8 @@ struct LocalJobCallbacks {
   /// before it returns true. Asked again and again, so it must look for new records only now and then. Called on
   /// the owner's thread. Empty: always true.
   std::function<bool(Rank rank, Step step)> ready = {};
+  /// As `RanksJobCallbacks::numbered`, on the owner's thread. Needed in a job whose ranks change.
+  std::function<void(Rank rank, Step step, const RankEntry& entry, std::uint64_t number)> numbered = {};
   /// A contribution is computed, from these values, one block per shard, and not sent yet. May be empty.
   std::function<void(Rank rank, Step step, float loss, std::span<const SharedBuffer> values)> contributed = {};
   /// A global step is done.

@@ -8,6 +8,7 @@
 #include <distrib/ps/job/cut_settings.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/phase.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/worker/worker_client_options.hpp>
 #include <distrib/train/job/cluster_job.hpp>
 
@@ -29,6 +30,9 @@ struct RanksJobCallbacks {
       contribute;
   /// Reads the input of (step, rank) while there is nothing else to do.
   std::function<void(Rank rank, Step step)> prepare;
+  /// In a job whose ranks change: says which ranks make `step`, and the number of the contribution (step, rank)
+  /// (`Compute::number`). Called before `contribute`.
+  std::function<void(Rank rank, Step step, const RankEntry& entry, std::uint64_t number)> numbered;
   std::function<void(Step first)> started;
   std::function<void(Step step, float loss, const std::vector<SharedBuffer>& values)> step_done;
   std::function<void(Step step)> saved;
@@ -40,13 +44,15 @@ struct RanksJobCallbacks {
 struct ServingProcess {
   std::uint32_t index = 0;  ///< Among the workers of the cluster.
   bool is_chief = false;  ///< It serves rank 0 from the start, and gets the values at the end.
-  /// It groups its ranks into aligned blocks, and pushes the sum of each. False: each rank pushes its own contribution.
+  /// It groups its ranks into aligned blocks, and pushes the sum of each. False, or in a job whose ranks change: each
+  /// rank pushes its own contribution.
   bool sums_ranks = true;
 };
 
 /// Makes one process of a synchronous job whose ranks are dealt (`RankDealer`), and connects it at the first `next()`.
 /// It has a `WorkerClient` for each block of ranks that it serves (`ServedRanks`), all on one thread; contributions are
-/// computed, and summed, one after another on the owner's thread. The job has no tables, and adds in a tree.
+/// computed, and summed, one after another on the owner's thread. The job has no tables, and adds in a tree. In a job
+/// whose ranks change, each step has the ranks of its entry; a rank of none looks on.
 /// `options.worker.replay_budget_bytes` is for each rank.
 ///
 /// Errors: throws as the constructor of `WorkerClient`.

@@ -548,13 +548,12 @@ DISTRIB_DECL auto ObjectCutsCore::find_ranks() -> Steps<bool> {
   if (found.empty()) co_return true;
   RankFile file;
   for (const RankLogKey& key : found) co_await read_ranks(key, file);
-  if (found.front().shards != options_.shards) {
-    // Before anything is told: a process of the other number that was not ended could still write another log.
-    Bytes bytes = to_bytes(file);
-    std::vector<RankLogKey> old = rank_logs_;
-    co_await put_ranks(std::move(bytes));
-    co_await remove_ranks(std::move(old));
-  }
+  // As its own, before anything is told. Otherwise a log that a process between wrote late would have a larger claim than
+  // this one, and the next process would begin with it.
+  Bytes bytes = to_bytes(file);
+  std::vector<RankLogKey> old = rank_logs_;
+  co_await put_ranks(std::move(bytes));
+  co_await remove_ranks(std::move(old));
   done_.ranks = std::move(file);
   co_return true;
 }

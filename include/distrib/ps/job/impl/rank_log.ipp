@@ -62,6 +62,15 @@ DISTRIB_DECL auto RankLog::entry_of(Step step) const noexcept -> const SharedRan
   return entries_[index_of(step)];
 }
 
+DISTRIB_DECL auto RankLog::ranks_after(Step step) const -> std::vector<Rank> {
+  std::vector<Rank> ranks;
+  for (std::size_t i = index_of(step + 1); i < entries_.size(); ++i)
+    ranks.insert(ranks.end(), entries_[i]->ranks.begin(), entries_[i]->ranks.end());
+  std::ranges::sort(ranks);
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
 DISTRIB_DECL auto RankLog::is_rank_after(Step step, Rank rank) const noexcept -> bool {
   const auto from = entries_.begin() + static_cast<std::ptrdiff_t>(index_of(step + 1));
   return std::any_of(from, entries_.end(), [rank](const SharedRankEntry& entry) { return entry->has(rank); });

@@ -61,6 +61,10 @@ class ShardOf final : public AnyShard {
   void ranks_written(ShardSink& out) override {
     if constexpr (Core::is_synchronous) core_.ranks_written(out);
   }
+  [[nodiscard]] auto common_cut() const -> Step override {
+    if constexpr (Core::is_synchronous) return core_.common_cut();
+    else return 0;
+  }
   [[nodiscard]] auto step() const -> Step override { return core_.step(); }
   [[nodiscard]] auto takes_sums() const -> bool override {
     if constexpr (Core::is_synchronous) return core_.takes_sums();

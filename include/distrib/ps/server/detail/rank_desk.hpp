@@ -3,6 +3,8 @@
 
 #include <distrib/net/instant.hpp>
 #include <distrib/ps/job/error.hpp>
+#include <distrib/ps/job/rank_log.hpp>
+#include <distrib/ps/job/step.hpp>
 #include <distrib/ps/server/rank_dealer.hpp>
 #include <distrib/ps/server/shard_identity.hpp>
 #include <distrib/ps/wire/messages.hpp>
@@ -50,12 +52,22 @@ class RankDesk {
       call.reply({});
       answer(now);
     } else {
-      dealer_->asked({process, request.index, request.is_chief}, request.serves, now);
+      dealer_->asked({process, request.index, request.is_chief, request.most_ranks}, request.serves, now);
       std::vector<Rank> dealt = dealer_->dealt(process);
       if (dealt != request.serves) call.reply({std::move(dealt), false});
       else waiting_.push_back({process, std::move(request.serves), instant_after(now, answer_within), std::move(call)});
       answer(now);
     }
+  }
+
+  /// In a job whose ranks change: its log, and the newest cut that all shards have, as far as is known. Deals the ranks
+  /// that make later steps. Called after every event of the shard.
+  void wants(const SharedRankLog& log, Step common_cut, Instant now) {
+    if (!dealer_ || (log == log_ && (common_cut == common_cut_ || log->entries().size() == 1))) return;
+    log_ = log;
+    common_cut_ = common_cut;
+    dealer_->wants(log->ranks_after(common_cut), now);
+    answer(now);
   }
 
   /// The connection is lost.
@@ -128,6 +140,8 @@ class RankDesk {
 
   ShardIdentity identity_;
   std::optional<RankDealer> dealer_;  // empty: another shard deals, or none
+  SharedRankLog log_;  // null: it is not known yet, or the ranks of the job never change
+  Step common_cut_ = 0;
   std::deque<Waiting> waiting_;
   std::uint64_t answered_ = 0;  // `RankDealer::version` when all that wait were looked at
   std::optional<Instant> wake_;

@@ -20,8 +20,10 @@ DISTRIB_DECL void RankDealer::asked(const AskingProcess& process, std::span<cons
   known.is_chief = process.is_chief;
   known.heard = now;
   // This dealer has started after the process, or had lost it: it keeps its ranks, unless others have them.
-  for (const Rank rank : is_new ? serves : std::span<const Rank>{})
-    if (rank < owners_.size() && owners_[rank] == 0) give(process.id, rank);
+  for (const Rank rank : is_new ? serves : std::span<const Rank>{}) {
+    if (!is_told_ && rank < process.most_ranks) want(rank);
+    if (is_wanted(rank) && owners_[rank] == 0) give(process.id, rank);
+  }
   if (is_new || !has_dealt_) deal(now);
 }
 
@@ -29,6 +31,27 @@ DISTRIB_DECL void RankDealer::left(std::uint64_t process, Instant now) {
   remove(process);
   replaced_.insert(process);
   deal(now);
+}
+
+DISTRIB_DECL void RankDealer::wants(std::vector<Rank> ranks, Instant now) {
+  is_told_ = true;
+  if (ranks.empty() || ranks.front() != 0) ranks.insert(ranks.begin(), 0);
+  if (ranks == wanted_) return;
+  const std::vector<Rank> before = std::exchange(wanted_, {});
+  for (const Rank rank : ranks) want(rank);
+  for (const Rank rank : before)
+    if (!is_wanted(rank)) take(rank);
+  deal(now);
+}
+
+DISTRIB_DECL auto RankDealer::is_wanted(Rank rank) const -> bool {
+  return std::binary_search(wanted_.begin(), wanted_.end(), rank);
+}
+
+DISTRIB_DECL void RankDealer::want(Rank rank) {
+  const auto at = std::lower_bound(wanted_.begin(), wanted_.end(), rank);
+  if (at == wanted_.end() || *at != rank) wanted_.insert(at, rank);
+  owners_.resize(std::max<std::size_t>(owners_.size(), std::size_t{rank} + 1));
 }
 
 DISTRIB_DECL void RankDealer::look(Instant now) {
@@ -71,11 +94,11 @@ DISTRIB_DECL void RankDealer::level() {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> in_order;  // index, id
   for (const auto& [id, process] : processes_) in_order.emplace_back(process.index, id);
   std::ranges::sort(in_order);
-  Rank next = 0;
+  auto next = wanted_.begin();
   for (const auto& [index, id] : in_order)
     for (std::size_t has = processes_.at(id).ranks.size(); has < quota.at(id); ++has) {
-      while (owners_[next] != 0) ++next;
-      give(id, next);
+      while (owners_[*next] != 0) ++next;
+      give(id, *next);
     }
 }
 
@@ -94,8 +117,8 @@ DISTRIB_DECL auto RankDealer::quotas() const -> std::map<std::uint64_t, std::siz
   std::ranges::sort(places, [](const Place& a, const Place& b) {
     return std::tuple{b.is_chief, b.has, a.index, a.id} < std::tuple{a.is_chief, a.has, b.index, b.id};
   });
-  const std::size_t each = owners_.size() / places.size();
-  const std::size_t more = owners_.size() % places.size();
+  const std::size_t each = wanted_.size() / places.size();
+  const std::size_t more = wanted_.size() % places.size();
   std::map<std::uint64_t, std::size_t> quota;
   for (std::size_t i = 0; i < places.size(); ++i) quota[places[i].id] = each + (i < more ? 1 : 0);
   return quota;

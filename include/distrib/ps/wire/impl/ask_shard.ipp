@@ -19,19 +19,21 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-DISTRIB_DECL auto ask_shard(const Address& server, std::uint32_t shard, const AskOptions& how, Error& error)
-    -> ShardStatus {
+// Calls one method of one shard, on a connection of its own.
+template <class M>
+auto call_shard(const Address& server, std::uint32_t shard, const typename M::Request& request, const AskOptions& how,
+                Error& error) -> typename M::Reply {
   error = {};
   asio::io_context context{1};
   const auto begun = std::chrono::steady_clock::now();
   const std::string asked = "shard " + std::to_string(shard) + " of the parameter server at " + server.to_string();
   std::string text;
-  ShardStatus status;
+  typename M::Reply result;
   std::optional<RpcClient> client;
 
-  const auto answered = [&](const std::error_code& ec, ShardStatus reply) {
+  const auto answered = [&](const std::error_code& ec, typename M::Reply reply) {
     if (ec) error = {ec, asked + (text.empty() ? "" : " (" + text + ")")};
-    status = std::move(reply);
+    result = std::move(reply);
     context.stop();
   };
   ConnectOptions connecting;
@@ -50,14 +52,24 @@ DISTRIB_DECL auto ask_shard(const Address& server, std::uint32_t shard, const As
     options.secret = how.secret;
     options.transport = how.tls;
     client.emplace(*std::move(stream), options);
-    client->async_call<Status>({}, {how.within, {}, &text}, answered);
+    client->async_call<M>(request, {how.within, {}, &text}, answered);
   };
   check_transport_of_job(how.tls, error);
   if (error) return {};
   const PeerConnector connector{context.get_executor(), server, std::move(connecting), connected,
                                 PeerSecurity{how.tls, how.host}};
   context.run();
-  return error ? ShardStatus{} : status;
+  return error ? typename M::Reply{} : result;
+}
+
+DISTRIB_DECL auto ask_shard(const Address& server, std::uint32_t shard, const AskOptions& how, Error& error)
+    -> ShardStatus {
+  return call_shard<Status>(server, shard, {}, how, error);
+}
+
+DISTRIB_DECL auto scale_shard(const Address& server, std::uint32_t shard, const ScaleRequest& request,
+                              const AskOptions& how, Error& error) -> ScaleReply {
+  return call_shard<Scale>(server, shard, request, how, error);
 }
 
 }  // namespace detail

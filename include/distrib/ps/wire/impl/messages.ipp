@@ -16,6 +16,39 @@
 namespace distrib {
 inline namespace v0 {
 
+namespace detail {
+
+// Writes each entry of a log but the first as a message `field`.
+DISTRIB_DECL void encode_rank_log(WireWriter& head, std::uint32_t field, const RankLog& log) {
+  for (const SharedRankEntry& entry : log.entries())
+    if (entry->number != 0) encode_rank_entry(head, field, *entry);
+}
+
+/// Reads such a log, entry by entry.
+class RankLogReader {
+ public:
+  /// Returns false if the bytes are no entry, or if there are more than a log may have.
+  [[nodiscard]] auto take(ByteView bytes) -> bool {
+    SharedRankEntry entry = decode_rank_entry(bytes, left_);
+    if (entry == nullptr || entry->number == 0) return false;
+    left_ -= entry->ranks.size();
+    if (!log_) log_.emplace(1);
+    if (log_->entries().size() > max_rank_entries) return false;
+    log_->add(std::move(entry));
+    return true;
+  }
+  /// Returns the log; null: there was no entry.
+  [[nodiscard]] auto finish() -> SharedRankLog {
+    return log_ ? std::make_shared<const RankLog>(*std::move(log_)) : nullptr;
+  }
+
+ private:
+  std::optional<RankLog> log_;
+  std::size_t left_ = max_logged_ranks;
+};
+
+}  // namespace detail
+
 DISTRIB_DECL void encode_progress(WireWriter& head, std::uint32_t field, const Progress& progress) {
   head.message(field, [&](WireWriter& message) {
     message.varint(1, progress.done);
@@ -33,16 +66,13 @@ DISTRIB_DECL void encode_progress(WireWriter& head, std::uint32_t field, const P
           cuts.raw_number(cut.lineage);
         }
       });
-    if (progress.ranks == nullptr) return;
-    for (const SharedRankEntry& entry : progress.ranks->entries())
-      if (entry->number != 0) encode_rank_entry(message, 8, *entry);
+    if (progress.ranks != nullptr) detail::encode_rank_log(message, 8, *progress.ranks);
   });
 }
 
 DISTRIB_DECL auto decode_progress(ByteView bytes, Progress& progress) -> bool {
   progress = {};
-  std::optional<RankLog> ranks;
-  std::size_t left = max_logged_ranks;
+  detail::RankLogReader ranks;
   WireReader reader{bytes};
   while (reader.next()) switch (reader.tag()) {
       case wire_tag(1, WireType::varint): progress.done = reader.uint64(); break;
@@ -67,17 +97,11 @@ DISTRIB_DECL auto decode_progress(ByteView bytes, Progress& progress) -> bool {
           progress.all_cuts.push_back(cut);
         }
         break;
-      case wire_tag(8, WireType::bytes): {
-        SharedRankEntry entry = decode_rank_entry(reader.bytes(), left);
-        if (entry == nullptr || entry->number == 0) return false;
-        left -= entry->ranks.size();
-        if (!ranks) ranks.emplace(1);
-        if (ranks->entries().size() > max_rank_entries) return false;
-        ranks->add(std::move(entry));
+      case wire_tag(8, WireType::bytes):
+        if (!ranks.take(reader.bytes())) return false;
         break;
-      }
     }
-  if (ranks) progress.ranks = std::make_shared<const RankLog>(*std::move(ranks));
+  progress.ranks = ranks.finish();
   return reader.ok();
 }
 
@@ -157,6 +181,7 @@ DISTRIB_DECL void AskRanksRequest::encode(WireWriter& head) const {
   if (leaves) head.varint(4, 1);
   head.varint(5, ranks);
   detail::encode_ranks(head, 6, serves);
+  if (most_ranks != 0) head.varint(7, most_ranks);
 }
 
 DISTRIB_DECL auto AskRanksRequest::decode(ByteView head) -> bool {
@@ -170,10 +195,11 @@ DISTRIB_DECL auto AskRanksRequest::decode(ByteView head) -> bool {
       case wire_tag(5, WireType::varint): ranks = reader.uint32(); break;
       case wire_tag(6, WireType::bytes):
         serves.clear();
-        good = good && detail::decode_ranks(reader.bytes(), std::min<std::uint64_t>(ranks, max_job_ranks), serves);
+        good = good && detail::decode_ranks(reader.bytes(), max_job_ranks, serves);
         break;
+      case wire_tag(7, WireType::varint): most_ranks = reader.uint32(); break;
     }
-  return reader.ok() && good && process != 0;
+  return reader.ok() && good && process != 0 && (serves.empty() || serves.back() < std::max(ranks, most_ranks));
 }
 
 DISTRIB_DECL void AskRanksReply::encode(WireWriter& head) const {
@@ -290,16 +316,21 @@ DISTRIB_DECL void ScaleReply::encode(WireWriter& head) const {
   if (taken) head.varint(1, 1);
   head.varint(2, horizon);
   head.varint(3, step);
+  if (ranks != nullptr) detail::encode_rank_log(head, 4, *ranks);
 }
 
 DISTRIB_DECL auto ScaleReply::decode(ByteView head) -> bool {
+  detail::RankLogReader log;
+  bool good = true;
   WireReader reader{head};
   while (reader.next()) switch (reader.tag()) {
       case wire_tag(1, WireType::varint): taken = reader.uint64() != 0; break;
       case wire_tag(2, WireType::varint): horizon = reader.uint64(); break;
       case wire_tag(3, WireType::varint): step = reader.uint64(); break;
+      case wire_tag(4, WireType::bytes): good = good && log.take(reader.bytes()); break;
     }
-  return reader.ok();
+  ranks = log.finish();
+  return reader.ok() && good;
 }
 
 DISTRIB_DECL auto RestoreRequest::decode(ByteView head) -> bool {

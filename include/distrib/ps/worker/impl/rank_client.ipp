@@ -119,8 +119,13 @@ DISTRIB_DECL void RankClient::after(std::chrono::milliseconds pause, void (RankC
 }
 
 DISTRIB_DECL auto RankClient::question(bool leaves) const -> AskRanksRequest {
-  return {id_,    options_.index, options_.is_chief,
-          leaves, options_.ranks, leaves ? std::vector<Rank>{} : owner_.serves()};
+  return {id_,
+          options_.index,
+          options_.is_chief,
+          leaves,
+          options_.ranks,
+          leaves ? std::vector<Rank>{} : owner_.serves(),
+          options_.most_ranks};
 }
 
 }  // namespace v0

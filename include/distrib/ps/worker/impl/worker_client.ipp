@@ -252,7 +252,7 @@ DISTRIB_DECL void WorkerClient::not_repeatable(Step step) {
 }
 
 DISTRIB_DECL void WorkerClient::done(WorkerDone end) {
-  end_ = {end.left ? exit_code::again : exit_code::done, {}, std::move(end.result)};
+  end_ = {end.left ? exit_code::again : exit_code::done, {}, std::move(end.result), end.retired};
   for (Link& link : links_) link.connector.reset();
   hang_up_.expires_at(instant_after(Clock::now(), options_.goodbye_within));
   hang_up_.async_wait([self = shared_from_this()](const std::error_code& ec) {
@@ -267,7 +267,7 @@ DISTRIB_DECL void WorkerClient::failed(const Error& why) {
 }
 
 DISTRIB_DECL void WorkerClient::fail(int code, const Error& why) {
-  end_ = {code, why, {}};
+  end_ = {code, why, {}, false};
   asio::post(executor_, [self = shared_from_this()] { self->finish(); });
 }
 

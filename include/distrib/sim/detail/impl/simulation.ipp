@@ -64,6 +64,7 @@ class SimulatedJob {
       std::vector<std::shared_ptr<AlignedBuffer>> gradients;
       for (const ShardLayout& layout : planned_.layouts)
         gradients.push_back(std::make_shared<AlignedBuffer>(layout.gradient_block_bytes()));
+      if (work.entry != nullptr) contributor->set_number(rank, work.step, *work.entry, work.number);
       (*contributor)(rank, work.step, work.values, gradients);
       return std::vector<SharedBuffer>{gradients.begin(), gradients.end()};
     };

@@ -6,9 +6,12 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/rank_file.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/protocol/any_worker.hpp>
+#include <distrib/ps/protocol/rank_log_core.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/store/block_pool.hpp>
 #include <distrib/ps/store/cut.hpp>
@@ -43,7 +46,7 @@ class LocalJobShell final : public LocalJob {
  public:
   LocalJobShell(const Job& job, const ShardKind& shards, std::span<const Cut> restored, Contribute contribute,
                 LocalJobCallbacks callbacks, IoPool* pool, std::vector<SharedBuffer> initial_values,
-                ComputeOn compute_on)
+                ComputeOn compute_on, std::span<const RankEntry> changes)
       : synchronous_{job.consistency.is_synchronous()},
         contribute_{std::move(contribute)},
         callbacks_{std::move(callbacks)},
@@ -55,13 +58,18 @@ class LocalJobShell final : public LocalJob {
           job, shard, shards,
           cut != nullptr ? std::vector{DurableCut{cut->step, cut->lineage}} : std::vector<DurableCut>{}, cut));
     }
+    // The log is known from the start, so nothing of it is ever written.
+    RankFile log{job.total_steps + 1, {}};
+    for (const RankEntry& entry : changes) log.entries.push_back(std::make_shared<const RankEntry>(entry));
+    for (const auto& shard : shards_)
+      if (RankLogCore* const ranks = shard->rank_log()) ranks->open(log, 1);
     // Here a shard cannot be lost without its workers, so workers keep nothing to send again.
     const WorkerOptions options{.replay_budget_bytes = 0, .initial_values = std::move(initial_values)};
-    for (Rank rank = 0; rank < job.ranks; ++rank) workers_.push_back(make_worker(job, rank, options));
-    for (Rank rank = 0; rank < job.ranks; ++rank)
+    for (Rank rank = 0; rank < job.rank_names(); ++rank) workers_.push_back(make_worker(job, rank, options));
+    for (Rank rank = 0; rank < job.rank_names(); ++rank)
       for (const auto& shard : shards_) blocks_.emplace_back(shard->store().layout().gradient_block_bytes());
     reported_ = shards_.front()->step();
-    idle_.resize(job.ranks);
+    idle_.resize(job.rank_names());
   }
 
   LocalJobShell(const LocalJobShell&) = delete;
@@ -390,6 +398,7 @@ class LocalJobShell final : public LocalJob {
   }
 
   void compute(Rank rank, Compute work) {
+    if (work.entry != nullptr) callbacks_.numbered(rank, work.step, *work.entry, work.number);
     std::vector<std::shared_ptr<AlignedBuffer>> gradients;
     for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
       gradients.push_back(blocks_[rank * shards_.size() + shard].take());
@@ -502,10 +511,10 @@ class LocalJobShell final : public LocalJob {
 
 DISTRIB_DECL auto make_local_job(const Job& job, const ShardKind& shards, std::span<const Cut> restored,
                                  Contribute contribute, LocalJobCallbacks callbacks, IoPool* pool,
-                                 std::vector<SharedBuffer> initial_values, ComputeOn compute_on)
-    -> std::unique_ptr<LocalJob> {
+                                 std::vector<SharedBuffer> initial_values, ComputeOn compute_on,
+                                 std::span<const RankEntry> changes) -> std::unique_ptr<LocalJob> {
   return std::make_unique<detail::LocalJobShell>(job, shards, restored, std::move(contribute), std::move(callbacks),
-                                                 pool, std::move(initial_values), compute_on);
+                                                 pool, std::move(initial_values), compute_on, changes);
 }
 
 }  // namespace v0

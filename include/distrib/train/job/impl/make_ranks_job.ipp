@@ -7,6 +7,7 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/descriptor_limit.hpp>
 #include <distrib/net/io_pool.hpp>
+#include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/job/replies.hpp>
@@ -41,14 +42,14 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
         options_{std::move(options)},
         cuts_{std::move(cuts)},
         callbacks_{std::move(callbacks)},
-        ranks_{process.is_chief, process.sums_ranks ? job.ranks : 0},
+        ranks_{process.is_chief, process.sums_ranks && job.most_ranks == 0 ? job.ranks : 0},
         sum_{job} {
     for (const ShardLayout& layout : shard_layouts(job)) {
       blocks_.emplace_back(layout.gradient_block_bytes());
       sums_.emplace_back(layout.block_bytes());
     }
     constexpr std::uint64_t others = 128;  // files, and what else the process has open
-    raise_descriptor_limit(std::uint64_t{job.ranks} * job.num_replicas() + others);
+    raise_descriptor_limit(std::uint64_t{job.rank_names()} * job.num_replicas() + others);
     options_.worker.process = process_.index + 1;
     if (callbacks_.measured)
       options_.phases = [this](const Phase& phase) {
@@ -58,6 +59,7 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
     asking.index = process_.index;
     asking.is_chief = process_.is_chief;
     asking.ranks = job_.ranks;
+    asking.most_ranks = job_.most_ranks;
     asking.start_within = options_.start_within;
     asking.lost_after = options_.lost_after;
     asking.rpc = options_.rpc;
@@ -161,7 +163,7 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
     worker = std::make_unique<Worker>(*this, ranks, ++newest_worker_);
     WorkerClientOptions options = options_;
     options.worker.level = ranks.level;
-    options.worker.replay_budget_bytes *= ranks.end(job_.ranks) - ranks.first;
+    options.worker.replay_budget_bytes *= ranks.end(job_.rank_names()) - ranks.first;
     options.worker.wants_result = process_.is_chief && ranks.first == 0;
     options.observer = [this, ranks](const Event& event) { tell(ranks, event); };
     worker->client = std::make_shared<WorkerClient>(io_.executor(0), job_, ranks.first, servers_, std::move(options),
@@ -220,9 +222,11 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
     asio::post(io_.executor(0), [gone = std::shared_ptr<Worker>{std::move(worker->second)}] {});
     workers_.erase(worker);
     asio::post(context_, [this, number] { drop_wanted([number](const Task& task) { return task.number == number; }); });
+    // The rank looks on, and the shard has ended with the job: it waits only for ranks that make the last step.
+    if (job_.most_ranks != 0 && ranks.first != 0 && end.why.code == ps_errc::shard_done) end = WorkerEnd{};
     if (end.why) fail_because(end.why);
     if (!end.result.empty()) result_ = std::move(end.result);
-    on_ranks([&](ServedRanks& served, auto& out) { served.ended(ranks, end.code, out); });
+    on_ranks([&](ServedRanks& served, auto& out) { served.ended(ranks, end.code, out, end.retired); });
   }
 
   void fail_because(const Error& why) {
@@ -265,6 +269,7 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
     const Step step = task->work.step;
     const RankBlock ranks = task->ranks;
     const std::vector<SharedBuffer> values = task->work.values;
+    if (task->work.entry != nullptr) callbacks_.numbered(ranks.first, step, *task->work.entry, task->work.number);
     float loss = 0;  // of the first of these ranks
     const auto make = [&](Rank rank, std::span<const std::shared_ptr<AlignedBuffer>> gradients) {
       const float its_loss = callbacks_.contribute(rank, step, values, gradients);
@@ -281,7 +286,7 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
       loss_step_ = step;
       loss_rank_ = ranks.first;
     }
-    for (Rank rank = ranks.first; rank < ranks.end(job_.ranks) && wanted_.empty(); ++rank)
+    for (Rank rank = ranks.first; rank < ranks.end(job_.rank_names()) && wanted_.empty(); ++rank)
       callbacks_.prepare(rank, step + 1);
   }
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <distrib/ps/worker/scale_ranks.hpp>
+
+#include <distrib/ps/job/error.hpp>
+#include <distrib/ps/job/rank_text.hpp>
+#include <distrib/ps/wire/messages.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace distrib {
+inline namespace v0 {
+namespace detail {
+
+/// A shard of a parameter server.
+struct ShardAddress {
+  Address server;
+  std::uint32_t shard = 0;
+};
+
+// Returns all shards of all servers.
+DISTRIB_DECL auto shards_of_job(std::span<const Address> servers, const AskOptions& how, Error& error)
+    -> std::vector<ShardAddress> {
+  constexpr std::uint32_t most_shards = 256;  // of one task
+  std::vector<ShardAddress> all;
+  for (const Address& server : servers) {
+    const ShardStatus status = ask_shard(server, 0, how, error);
+    if (!error && status.shards == 0) error = {ps_errc::fixed_ranks, "the parameter server at " + server.to_string()};
+    if (error) return {};
+    for (std::uint32_t shard = 0; shard < std::min(status.shards, most_shards); ++shard) all.push_back({server, shard});
+  }
+  return all;
+}
+
+}  // namespace detail
+
+DISTRIB_DECL auto ranks_of_job(std::span<const Address> servers, const AskOptions& how, ErrorRef to) -> JobRanks {
+  detail::ErrorOut error{to};
+  JobRanks found;
+  const std::vector<detail::ShardAddress> shards = detail::shards_of_job(servers, how, error);
+  RankLog log{1};
+  for (const auto& [server, shard] : shards) {
+    const ScaleReply reply = detail::scale_shard(server, shard, {}, how, error);
+    if (error) return {};
+    found.step = found.shards == 0 ? reply.step : std::min(found.step, reply.step);
+    found.first = std::max(found.first, std::max(reply.horizon, reply.step) + 1);
+    ++found.shards;
+    if (reply.ranks != nullptr) log.add(*reply.ranks);
+  }
+  for (const SharedRankEntry& entry : log.entries())
+    if (entry->number != 0) found.changes.push_back(*entry);
+  return found;
+}
+
+DISTRIB_DECL auto scale_ranks(std::span<const Address> servers, const RankEntry& entry, const AskOptions& how,
+                              ErrorRef to) -> ScaledRanks {
+  detail::ErrorOut error{to};
+  ScaledRanks scaled;
+  if (!entry.has(0)) {
+    error = {ps_errc::bad_ranks, "ranks " + ranks_text(entry.ranks) + ": rank 0 is missing, which the chief makes"};
+    return scaled;
+  }
+  const std::vector<detail::ShardAddress> shards = detail::shards_of_job(servers, how, error);
+  scaled.shards = shards.size();
+  const ScaleRequest request{std::make_shared<const RankEntry>(entry), how.who};
+  for (const auto& [server, shard] : shards) {
+    Error failed;
+    static_cast<void>(detail::scale_shard(server, shard, request, how, failed));
+    if (!failed) ++scaled.taken;
+    else (failed.code.category() == detail::ps_category() ? scaled.refused : scaled.failed) = std::move(failed);
+  }
+  return scaled;
+}
+
+}  // namespace v0
+}  // namespace distrib
