@@ -479,7 +479,7 @@ class Setting:
 
 def main():
     cut = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
-    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1])
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].replace("%", "%%"))
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("tests", nargs="*")
     parser.add_argument("--seconds", type=int, default=1800)
