@@ -1,23 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """formats.py BUILD: compares the forms in which gradients travel with a copy. Prints lines of results.jsonl."""
-import json
-import subprocess
 import sys
 
 from result import result
+from speeds import speeds_of
 
-ROUNDS = 5
 NAMES = {str(64 << 10): "64 Ki", str(16 << 20): "16 Mi"}
 
 
 def main():
-    program = sys.argv[1] + "/benchmarks/benchmark_ps_formats_benchmark"
-    speeds = {}
-    for _ in range(ROUNDS):
-        output = subprocess.run([program, "--benchmark_format=json", "--benchmark_min_time=0.05"], check=True,
-                                stdout=subprocess.PIPE).stdout
-        for benchmark in json.loads(output)["benchmarks"]:
-            speeds[benchmark["name"]] = max(speeds.get(benchmark["name"], 0), benchmark["bytes_per_second"])
+    speeds = speeds_of(sys.argv[1] + "/benchmarks/benchmark_ps_formats_benchmark")
     for name, speed in speeds.items():
         what, size = name.split("/")
         direction, form = what.split()

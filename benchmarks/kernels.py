@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """kernels.py BUILD: compares the update rules with hand-written loops and memcpy. Prints lines of results.jsonl."""
-import json
-import subprocess
 import sys
 
 from result import result
+from speeds import speeds_of
 
-ROUNDS = 5
 NAMES = {str(16 << 10): "16 Ki", str(256 << 10): "256 Ki", str(16 << 20): "16 Mi"}
 # The least ratio to a plain loop, if it is not 1: 3.5 for Adagrad where memory is not the limit.
 LOOPS = {"adagrad/" + str(16 << 10): 3.5, "adagrad/" + str(256 << 10): 3.5}
@@ -14,13 +12,7 @@ MEMCPY = 0.9  # the least ratio to a copy of the gradient, for SGD
 
 
 def main():
-    program = sys.argv[1] + "/benchmarks/benchmark_optimizer_kernels_benchmark"
-    speeds = {}
-    for _ in range(ROUNDS):
-        output = subprocess.run([program, "--benchmark_format=json", "--benchmark_min_time=0.05"], check=True,
-                                stdout=subprocess.PIPE).stdout
-        for benchmark in json.loads(output)["benchmarks"]:
-            speeds[benchmark["name"]] = max(speeds.get(benchmark["name"], 0), benchmark["bytes_per_second"])
+    speeds = speeds_of(sys.argv[1] + "/benchmarks/benchmark_optimizer_kernels_benchmark")
     for name, speed in speeds.items():
         kernel, size = name.split("/")
         if kernel.endswith(("_loop", "_memcpy")):

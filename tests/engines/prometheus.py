@@ -13,7 +13,6 @@ import json
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,9 @@ import urllib.parse
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+from processes import free_ports_in_a_row  # noqa: E402
+
 MONITORING = ROOT / "examples/kubernetes/monitoring"
 RAW = os.environ.get("FASHION_MNIST_DIR", "/usr/share/datasets/fashion-mnist")
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "TF_CONFIG"}
@@ -45,19 +47,6 @@ ALARMS = {
     "DistribCertificateExpires": ({'distrib_tls_certificate_expires_seconds{instance="i"}': "6000x60"},
                                   "30m", "50m", 'instance="i",severity="critical"'),
 }
-
-
-def free_ports(count):
-    """Returns the first of `count` free ports in a row."""
-    while True:
-        with socket.create_server(("127.0.0.1", 0)) as first:
-            port = first.getsockname()[1]
-            try:
-                for further in range(port + 1, port + count):
-                    socket.create_server(("127.0.0.1", further)).close()
-                return port
-            except OSError:
-                pass
 
 
 def check_alarms(work):
@@ -86,7 +75,7 @@ def main():
         work = pathlib.Path(folder)
         check_alarms(work)
         subprocess.run([build / "examples/fashion_mnist_convert", RAW, work / "data"], check=True, stdout=subprocess.DEVNULL)
-        port, own = free_ports(TASKS), free_ports(1)
+        port, own = free_ports_in_a_row(TASKS), free_ports_in_a_row(1)
         targets = [f"127.0.0.1:{port + task}" for task in range(TASKS)]
         (work / "prometheus.yml").write_text(json.dumps({
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},

@@ -7,6 +7,7 @@
 // Prints the step of its newest cut, 0 if it has none. Then it reads commands, and answers each with the same line:
 // save STEP   saves a cut; those of even steps are wanted
 // drop STEP   no worker needs the cuts up to this step
+// look STEP   looks whether it was followed, as a shard that stands still
 #include <distrib/optimizer/sgd.hpp>
 #include <distrib/ps/cut/object_cuts.hpp>
 #include <distrib/remote/s3/s3_stores.hpp>
@@ -87,6 +88,7 @@ auto main(int argc, char** argv) -> int try {
   distrib::Step step = 0;
   for (std::string command; std::cin >> command >> step;) {
     if (command == "save") save(cuts, *listed.insert(step).first);
+    else if (command == "look") cuts.look();
     else
       for (; !listed.empty() && *listed.begin() <= step; listed.erase(listed.begin()))
         cuts.drop(*listed.begin(), false);

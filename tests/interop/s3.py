@@ -253,7 +253,7 @@ def kills_in_uploads(programs, ours, boto, kills):
     """Two shards save cuts; in each step the process of one of them is killed in its upload. Returns the steps."""
     shards, step, killed, last_kill = [Shard(programs, ours.environment, number) for number in range(2)], 0, 0, 0
     seen, end = set(), time.monotonic() + 120 + 20 * kills
-    while killed < kills or step < last_kill + 4 or step % 2 == 0:  # after an odd step both have swept
+    while killed < kills or step < last_kill + 4 or step % 2 == 0:  # the last step is not wanted
         assert time.monotonic() < end, f"{killed} of {kills} kills were in an upload"
         step += 1
         for shard in shards:
@@ -274,6 +274,9 @@ def kills_in_uploads(programs, ours, boto, kills):
             if step > 2:
                 shard.ask("drop", step - 2)
                 shard.done()
+    for shard in 4 * shards:  # each look removes cuts, or finds out which may go
+        shard.ask("look", step)
+        shard.done()
     for shard in shards:
         shard.end()
     what_is_left(boto, step)

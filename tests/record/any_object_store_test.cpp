@@ -38,6 +38,11 @@ TEST_CASE("AnyObjectStore: passes everything on to its store, which copies share
   CHECK_FALSE(error);
   CHECK(store.get("run/a", 100, error).empty());
   CHECK(error.code == failure::not_found);
+  const std::string keys[] = {"run/a", "run/c"};
+  store.remove_all(keys, error);  // one by one: the bucket has nothing else
+  CHECK_FALSE(error);
+  CHECK(bucket->objects.empty());
+  CHECK(bucket->asked("remove ") == 3);
 }
 
 TEST_CASE("is_url: a scheme and ://", "[record]") {

@@ -49,6 +49,24 @@ TEST_CASE("A bucket has what was written to it") {
   CHECK_FALSE(ask_bucket(bucket, ObjectAction::remove("a/1")).error);
 }
 
+TEST_CASE("A bucket removes several objects in any order, not at once") {
+  sim::Dice dice{1};
+  sim::Bucket bucket{dice, {}};
+  for (const char* const key : {"a", "b", "c", "d"}) ask_bucket(bucket, ObjectAction::put(key, object_of_text("1")));
+  const auto request = bucket.send(ObjectAction::remove_all({"a", "b", "c"}));
+  for (const std::size_t left : {3U, 2U}) {
+    const auto performed = bucket.perform_any();
+    REQUIRE(performed);
+    CHECK(performed->request == 0);
+    CHECK(performed->changed);
+    CHECK(bucket.objects().size() == left);
+    CHECK_FALSE(bucket.objects().contains(performed->key));
+  }
+  CHECK(bucket.perform_any()->request == request);
+  CHECK(bucket.objects().size() == 1);
+  CHECK_FALSE(ask_bucket(bucket, ObjectAction::remove_all({"a"})).error);
+}
+
 TEST_CASE("A slow request is under way for long, and performed in the end") {
   sim::Dice dice{1};
   sim::Bucket bucket{dice, {.slow_percent = 100}};

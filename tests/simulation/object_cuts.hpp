@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <memory>
@@ -127,6 +128,8 @@ class Process {
     return {};
   }
   virtual void was_told() { tell(true); }
+  /// The work of saving a cut is over.
+  virtual void saved() {}
   /// It goes on from the cut of `to`. `by_worker`: because a worker has died.
   virtual void went_back(Step to, bool by_worker) { static_cast<void>(to), static_cast<void>(by_worker); }
 
@@ -152,6 +155,8 @@ class Process {
     return action.kind == ObjectAction::Kind::put && cut_of(action);
   }
   [[nodiscard]] auto is_list_of_claims(const ObjectAction& action) const -> bool;
+  /// Takes the claims to the shard out of a list; returns them.
+  auto take_claims(ObjectAnswer& answer) const -> std::vector<distrib::ObjectInfo>;
 
   const Node* saving_ = nullptr;
   std::optional<CutKey> put_;  // the cut that was written last
@@ -191,6 +196,33 @@ struct Mistake {
   std::uint64_t most = 1000;  ///< It is found by a seed below.
   bool asynchronous = false;  ///< All runs are of asynchronous jobs.
 };
+
+/// Returns what a run of a seed has found; empty: nothing.
+using Outcome = std::function<std::string(std::uint64_t seed)>;
+
+/// Returns the first seed below `most` that finds something, or `most`.
+inline auto first_found(std::uint64_t most, const Outcome& outcome) -> std::uint64_t {
+  std::uint64_t seed = 0;
+  while (seed < most && outcome(seed).empty()) ++seed;
+  return seed;
+}
+
+/// Prints how many of `count` seeds from `from` on find a mistake, the first of them, and what they say.
+inline void tell_found(const std::string& name, std::uint64_t from, std::uint64_t count, const Outcome& outcome) {
+  std::map<std::string, int> how;
+  std::uint64_t shown = 0, first = from + count;
+  for (std::uint64_t seed = from + count; seed-- > from;) {
+    const std::string what = outcome(seed);
+    if (what.empty()) continue;
+    ++shown;
+    first = seed;
+    ++how[what];
+  }
+  std::printf("%s: %llu of %llu seeds, the first is %llu\n", name.c_str(), static_cast<unsigned long long>(shown),
+              static_cast<unsigned long long>(count), static_cast<unsigned long long>(first));
+  for (const auto& [what, times] : how) std::printf("  %4d: %s\n", times, what.c_str());
+  std::fflush(stdout);
+}
 
 inline auto honest(Run& run, std::uint32_t number) -> std::unique_ptr<Process> {
   return std::make_unique<Process>(run, number);
@@ -969,7 +1001,15 @@ inline auto Process::cut_of(const ObjectAction& action) const -> std::optional<C
   return run.names.cut_of(action.key);
 }
 inline auto Process::is_list_of_claims(const ObjectAction& action) const -> bool {
-  return action.kind == ObjectAction::Kind::list && action.key == run.names.claims(shard, replica);
+  return action.kind == ObjectAction::Kind::list &&
+         (action.key == run.names.claims(shard, replica) || action.key == run.names.claims_and_cuts());
+}
+inline auto Process::take_claims(ObjectAnswer& answer) const -> std::vector<distrib::ObjectInfo> {
+  const auto is_other = [this](const auto& info) { return !run.names.claim_of(info.key, shard, replica); };
+  const auto claims = std::stable_partition(answer.objects.begin(), answer.objects.end(), is_other);
+  std::vector<distrib::ObjectInfo> taken{claims, answer.objects.end()};
+  answer.objects.erase(claims, answer.objects.end());
+  return taken;
 }
 inline auto Process::cuts() const -> std::map<Step, CutKey> {
   std::map<Step, CutKey> all = core->cuts();
@@ -1004,6 +1044,7 @@ inline void Process::over(distrib::ObjectCutsDone result) {
       state = run.node_of(result.object);
       break;
     case At::finishing: finished = true; return die();
+    case At::saving: return saved();
     default: return;
   }
   at_ = At::running;

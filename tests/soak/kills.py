@@ -49,8 +49,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from processes import Task, free_ports  # noqa: E402
 
 PS, WORKERS = ["ps0", "ps1"], ["worker0", "worker1", "worker2"]  # worker0 is the chief
 NAMES = PS + WORKERS
@@ -80,39 +82,6 @@ class Failure(Exception):
     pass
 
 
-def free_ports(count):
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]  # all open at once, so that all differ
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports
-
-
-class Task:
-    """A task: one process after the other. `lines`: the lines of their output, with times."""
-
-    def __init__(self, command):
-        self.command, self.process, self.lines = command, None, []
-
-    def start(self, under=()):
-        self.process = subprocess.Popen([*under, *self.command], env=ENVIRONMENT, text=True, errors="replace",
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        threading.Thread(target=self.read, args=(self.process.stdout,), daemon=True).start()
-
-    def read(self, stdout):
-        self.lines.extend((time.monotonic(), line.rstrip()) for line in stdout)
-
-    def runs(self):
-        return self.process is not None and self.process.poll() is None
-
-    def anonymous_kib(self):
-        """The memory of its process; 0 if that has ended."""
-        try:
-            return int(re.search(r"RssAnon:\s+(\d+)", pathlib.Path(f"/proc/{self.process.pid}/status").read_text())[1])
-        except (OSError, TypeError):
-            return 0
-
-
 class Job:
     def __init__(self, setting, program, steps, *options, limit=LIMIT, directory=None, servers=PS):
         self.setting, self.program, self.steps = setting, program, steps
@@ -124,7 +93,8 @@ class Job:
         hosts = [f"127.0.0.1:{port}" for port in free_ports(len(names))]
         train = [*setting.train(program, steps, self.directory), *options, *setting.options,
                  f"--ps_hosts={','.join(hosts[:len(servers)])}", f"--worker_hosts={','.join(hosts[len(servers):])}"]
-        self.tasks = {name: Task([*train, f"--job_name={name[:-1]}", f"--task_index={name[-1]}"]) for name in names}
+        self.tasks = {name: Task([*train, f"--job_name={name[:-1]}", f"--task_index={name[-1]}"], ENVIRONMENT)
+                      for name in names}
         setting.jobs.append(self)
 
     def start(self, under={}):
@@ -619,7 +589,7 @@ def endurance(setting, seed, seconds=60, **_):
         killed = shown = job.began
         while job.during(0.2, WORKERS):
             for name, sizes in spared.items():
-                sizes.append(job.tasks[name].anonymous_kib())
+                sizes.append(job.tasks[name].memory_kib("RssAnon"))
             now = time.monotonic()
             if now - killed > 5:
                 killed = now

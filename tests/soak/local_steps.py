@@ -19,7 +19,6 @@ import json
 import os
 import pathlib
 import re
-import socket
 import statistics
 import subprocess
 import sys
@@ -27,6 +26,9 @@ import tempfile
 import threading
 import time
 import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from processes import free_ports_in_a_row  # noqa: E402
 
 LOCAL = (16, 64)
 ACCURACY, BYTES = 0.01, 1.02
@@ -57,22 +59,9 @@ def sums(text):
             for name in ("pushed_bytes_total", "pulled_bytes_total", "pushes_total", "pulls_total")}
 
 
-def free_ports(count):
-    """Returns the first of so many free ports in a row."""
-    while True:
-        with contextlib.ExitStack() as held:
-            try:
-                first = held.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1]
-                for port in range(first + 1, first + count):
-                    held.enter_context(socket.create_server(("127.0.0.1", port)))
-                return first
-            except (OSError, OverflowError):
-                continue
-
-
 def traffic(fashion, local, *more):
     """Returns the bytes that a batch of a worker pushes and pulls. more: further options of the job."""
-    rounds, at_once, port = 400, max(1, local), free_ports(3)
+    rounds, at_once, port = 400, max(1, local), free_ports_in_a_row(3)
     launch = [fashion.build / "tools/distrib", "launch", "--ps", "1", "--workers", "2", "--"]
     command = fashion.command("-".join(["bytes", str(local), *more]), "--steps", rounds * at_once, "--local_steps", local,
                               "--batch", 2, "--metrics", f"127.0.0.1:{port}", *more)

@@ -36,7 +36,6 @@ import pathlib
 import random
 import re
 import signal
-import socket
 import statistics
 import struct
 import subprocess
@@ -47,8 +46,10 @@ import time
 import urllib.error
 import urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/support")]
 from export_log import Log, table_digest  # noqa: E402
+from processes import Task, free_ports  # noqa: E402
 
 PS, WORKERS = ["ps0", "ps1"], ["worker0", "worker1"]  # worker0 is the chief
 TRAINING = PS + WORKERS
@@ -158,40 +159,6 @@ class Model:
 # --- processes ---
 
 
-def free_ports(count):
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]  # all open at once, so that all differ
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports
-
-
-class Task:
-    """One process after the other, which run the same command. `lines`: what they print."""
-
-    def __init__(self, command):
-        self.command, self.process, self.lines, self.rss = command, None, [], []
-
-    def start(self):
-        self.process = subprocess.Popen(self.command, env=ENVIRONMENT, text=True, errors="replace", stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        threading.Thread(target=self.read, args=(self.process.stdout,), daemon=True).start()
-
-    def read(self, stdout):
-        for line in stdout:
-            self.lines.append(line.rstrip())
-            del self.lines[:-200]
-
-    def resident(self):
-        """Returns KiB of resident memory; 0 if the process has ended."""
-        try:
-            text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        except OSError:
-            return 0
-        found = re.search(r"^VmRSS:\s+(\d+) kB", text, re.MULTILINE)
-        return int(found[1]) if found else 0
-
-
 class Run:
     """One job, its server, and all looks at them, each in a thread of its own."""
 
@@ -210,8 +177,11 @@ class Run:
                  "--export", self.out / "log",
                  *(f"--{option}={value}" for option, value in options.items() if option not in given), *setting.options,
                  f"--ps_hosts={','.join(self.servers)}", f"--worker_hosts={','.join(hosts[len(PS):-1])}"]
-        self.tasks = {name: Task([*map(str, train), f"--job_name={name[:-1]}", f"--task_index={name[-1]}"]) for name in TRAINING}
-        self.tasks["server"] = Task([str(setting.build / "examples/click_serve"), str(self.out / "log"), self.server])
+        self.tasks = {name: Task([*map(str, train), f"--job_name={name[:-1]}", f"--task_index={name[-1]}"], ENVIRONMENT, 200)
+                      for name in TRAINING}
+        self.tasks["server"] = Task([str(setting.build / "examples/click_serve"), str(self.out / "log"), self.server],
+                                    ENVIRONMENT, 200)
+        self.rss = {name: [] for name in self.tasks}  # when it was looked at, and KiB of resident memory
         self.over, self.errors, self.threads, self.kills = threading.Event(), [], [], []
         self.reached = [(time.monotonic(), 0)]  # the last look before a step was done, and the step
         self.served = {}  # position: (time, step, digests)
@@ -340,9 +310,9 @@ class Run:
             self.checkpoints[step] = digests_of(target)
 
     def look_at_memory(self):
-        for task in self.tasks.values():
-            if size := task.resident():
-                task.rss.append((time.monotonic(), size))
+        for name, task in self.tasks.items():
+            if size := task.memory_kib("VmRSS"):
+                self.rss[name].append((time.monotonic(), size))
 
     # The run.
 
@@ -497,9 +467,9 @@ class Run:
         """True if no process grew, or if the run was too short to tell."""
         judged = self.setting.seconds >= LEAST_FOR_MEMORY
         good = True
-        for name, task in self.tasks.items():
-            begin, end = task.rss[0][0], task.rss[-1][0]
-            late = [size for when, size in task.rss if when > begin + (end - begin) / 5]
+        for name, sizes in self.rss.items():
+            begin, end = sizes[0][0], sizes[-1][0]
+            late = [size for when, size in sizes if when > begin + (end - begin) / 5]
             parts = [statistics.median(late[len(late) * i // 8:len(late) * (i + 1) // 8]) for i in range(8)]
             grown = max(parts) / min(parts) - 1
             good = good and (grown <= GROWTH or not judged)
@@ -631,7 +601,7 @@ def main():
                 print(f"the same with kills and without: digests of {len(both)} exported steps, {len(saved)} checkpoints")
         except Failure as failure:
             for name, task in runs[-1].tasks.items() if runs else ():
-                for line in task.lines[-15:]:
+                for _, line in task.lines[-15:]:
                     print(f"    {name} | {line}")
             sys.exit(f"FAILED: --seed {given.seed}: {failure}")
         finally:

@@ -65,6 +65,9 @@ class AnyObjectStore {
   }
   void copy(const std::string& from, const std::string& to, Error& error) { store_->copy(from, to, error); }
   void remove(const std::string& key, Error& error) { store_->remove(key, error); }
+  /// Removes objects, in any order: by `remove_all` if the store has it, else one by one. Success also for objects that
+  /// do not exist. After a failure some may be there still.
+  void remove_all(std::span<const std::string> keys, Error& error) { store_->remove_all(keys, error); }
   [[nodiscard]] auto list(const std::string& prefix, Error& error) -> std::vector<ObjectInfo> {
     return store_->list(prefix, error);
   }
@@ -91,6 +94,7 @@ class AnyObjectStore {
         -> std::string = 0;
     virtual void copy(const std::string& from, const std::string& to, Error& error) = 0;
     virtual void remove(const std::string& key, Error& error) = 0;
+    virtual void remove_all(std::span<const std::string> keys, Error& error) = 0;
     virtual auto list(const std::string& prefix, Error& error) -> std::vector<ObjectInfo> = 0;
     virtual auto uploads(const std::string& prefix, Error& error) -> std::vector<ObjectUpload> = 0;
     virtual void abort(const ObjectUpload& upload, Error& error) = 0;
@@ -123,6 +127,15 @@ class AnyObjectStore {
     }
     void copy(const std::string& from, const std::string& to, Error& error) override { store.copy(from, to, error); }
     void remove(const std::string& key, Error& error) override { store.remove(key, error); }
+    void remove_all(std::span<const std::string> keys, Error& error) override {
+      error = {};
+      if constexpr (requires { store.remove_all(keys, error); }) {
+        if (!keys.empty()) store.remove_all(keys, error);
+      } else {
+        for (const std::string& key : keys)
+          if (!error) store.remove(key, error);
+      }
+    }
     auto list(const std::string& prefix, Error& error) -> std::vector<ObjectInfo> override {
       return store.list(prefix, error);
     }

@@ -7,7 +7,6 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -17,6 +16,9 @@ import urllib.error
 import urllib.request
 
 import yaml
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+from processes import free_ports  # noqa: E402
 
 VERSION, DNS_VERSION = "1.34.4", "1.13.1"
 MODULE = f"k8s.io/kubernetes@v{VERSION}"
@@ -177,14 +179,6 @@ def write_volcano(folder):
 
 
 # --- run ---
-
-def free_ports(count):
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports
-
 
 @contextlib.contextmanager
 def started(command, log):

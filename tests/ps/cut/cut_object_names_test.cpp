@@ -35,6 +35,8 @@ TEST_CASE("Names of objects are fixed, because other versions read them") {
 TEST_CASE("Names of objects begin with the directory, which may be the whole bucket") {
   CHECK(CutObjectNames{""}.cuts() == "cuts/");
   CHECK(CutObjectNames{"a//"}.cuts() == "a/cuts/");
+  CHECK(CutObjectNames{"a"}.cuts().starts_with(CutObjectNames{"a"}.claims_and_cuts()));
+  CHECK(CutObjectNames{"a"}.claims(7, 1).starts_with(CutObjectNames{"a"}.claims_and_cuts()));
   CHECK(run_names.cut(a_cut).starts_with(run_names.cuts_of(300)));
   CHECK(run_names.cuts_of(300).starts_with(run_names.cuts()));
   CHECK(run_names.claim(3, a_claim).starts_with(run_names.claims(3)));

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 using namespace distrib;
@@ -15,6 +16,8 @@ TEST_CASE("Each action on objects has what its kind needs") {
   CHECK(ObjectAction::list("a/").kind == Kind::list);
   CHECK(ObjectAction::uploads("a/").kind == Kind::uploads);
   CHECK(ObjectAction::remove("a").kind == Kind::remove);
+  CHECK(ObjectAction::remove_all({"a", "b"}).kind == Kind::remove_all);
+  CHECK(ObjectAction::remove_all({"a", "b"}).keys == std::vector<std::string>{"a", "b"});
   CHECK(ObjectAction::get("a", 7).kind == Kind::get);
   CHECK(ObjectAction::get("a", 7).most_bytes == 7);
   CHECK(ObjectAction::get_end("a", 8).kind == Kind::get_end);

@@ -253,7 +253,8 @@ TEST_CASE("ObjectCuts: another number of shards continues from the checkpoints, 
       CHECK_FALSE(shard->done({.kind = ObjectKinds::drop, .step = step - 6}).failure);
     }
   }
-  for (const auto& shard : four) CHECK_FALSE(shard->save(27, 27).failure);
+  for (const Step step : {27U, 33U, 39U, 45U, 51U})  // indexes are listed, the newest one is read
+    for (const auto& shard : four) CHECK_FALSE(shard->save(step, static_cast<float>(step)).failure);
   CHECK(bucket->count("run/model.ckpt-") == 2);
   for (const auto& [key, bytes] : bucket->objects) CHECK(key.find("-of-00002") == std::string::npos);
   for (const auto& shard : four) CHECK_FALSE(shard->save(60, 60).failure);

@@ -10,11 +10,13 @@
 #include "support/catch.hpp"
 #include "support/fake_s3.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -24,14 +26,15 @@ using namespace distrib;
 
 namespace {
 
-/// A shard of a job whose cuts are in the server: cuts every 3 steps, checkpoints every 6.
+/// A shard of a job whose cuts are in the server: a checkpoint every `every` steps; the newest `kept` stay.
 struct CountedShard {
-  CountedShard(support::FakeS3& in, std::uint32_t shards, std::uint32_t number) : server{in} {
-    CutOwner owner{{}, number, {server.object("run"), 6, {.max_to_keep = 2}}, {AnyUpdater{Sgd{}}}};
+  CountedShard(support::FakeS3& in, std::uint32_t shards, std::uint32_t number, Step every, std::size_t kept)
+      : server{in} {
+    CutOwner owner{{}, number, {server.object("run"), every, {.max_to_keep = kept}}, {AnyUpdater{Sgd{}}}};
     owner.job.shards_per_task = shards;
     owner.job.ranks = 1;
-    owner.job.total_steps = 60;
-    owner.job.cut_interval = 3;
+    owner.job.total_steps = 1000;
+    owner.job.cut_interval = 1;
     owner.job.updater = "sgd learning_rate=1";
     owner.job.variables = {{"v", DType::float32, {shards}, ZerosInitializer{}}};
     for (std::uint32_t shard = 0; shard < shards; ++shard)
@@ -44,11 +47,12 @@ struct CountedShard {
     cuts->open(found);
   }
 
-  /// Returns the number of requests.
+  /// Saves a cut; then the protocol drops the one of two steps before. Returns the number of requests, all of them.
   auto save(Step step) -> std::size_t {
     const std::size_t before = server.asked().size();
     const Cut cut{step, std::make_shared<AlignedBuffer>(sizeof(float)), {}, {}};
     cuts->save(std::span{&cut, 1});
+    if (step > 2) cuts->drop(step - 2, false);
     return server.asked().size() - before;
   }
 
@@ -118,25 +122,68 @@ TEST_CASE("s3_stores: a long object is written in parts", "[remote][s3]") {
   CHECK(server.kinds().front() == "POST uploads");
 }
 
-TEST_CASE("s3_stores: a cut is three requests, and the last shard of a checkpoint makes N + 5 more", "[remote][s3]") {
+TEST_CASE("s3_stores: several objects are removed by one request, or one by one if the store cannot", "[remote][s3]") {
   support::FakeS3 server;
-  constexpr std::uint32_t count = 4;
-  std::vector<std::unique_ptr<CountedShard>> shards;
-  for (std::uint32_t number = 0; number < count; ++number)
-    shards.push_back(std::make_unique<CountedShard>(server, count, number));
-  std::vector<std::vector<std::size_t>> requests;
-  for (const Step step : {3U, 6U, 9U, 12U, 15U, 18U, 21U}) {
-    requests.emplace_back();
-    for (const auto& shard : shards) requests.back().push_back(shard->save(step));
-    for (const auto& shard : shards)
-      if (step > 3) shard->cuts->drop(step - 3, false);
+  Error error;
+  ObjectDirectory directory = s3_stores(server.options())(server.object("run"), error);
+  const std::string keys[] = {"run/a", "run/b", "run/c"};
+  const auto remove = [&](std::size_t count) {
+    for (const std::string& key : keys) directory.store.put(key, as_bytes("1"), error);
+    const std::size_t before = server.asked().size();
+    directory.store.remove_all(std::span{keys}.first(count), error);
+    CHECK_FALSE(error);
+    CHECK(directory.store.list("run/", error).size() == 3 - count);
+    return server.asked().size() - 1 - before;
+  };
+  CHECK(remove(0) == 0);
+  CHECK(remove(1) == 1);
+  CHECK(server.kinds()[server.kinds().size() - 2] == "DELETE");
+  CHECK(remove(3) == 1);
+  server.refuse = [](const support::HttpAsked& asked) {
+    return asked.method == "POST" ? std::optional{support::FakeS3::error(501, "NotImplemented")} : std::nullopt;
+  };
+  CHECK(remove(3) >= 4);
+}
+
+// Each request of a shard counts, also those that remove older cuts and those of `drop`.
+TEST_CASE("s3_stores: a cut is at most three requests, and the last shard of a checkpoint makes at most N + 5 more",
+          "[remote][s3]") {
+  constexpr std::uint32_t count = 3;
+  constexpr Step steps = 36;
+  struct Shape {
+    Step every;
+    std::size_t kept;
+  };
+  for (const Shape shape : {Shape{1, 2}, Shape{1, 5}, Shape{2, 2}, Shape{4, 3}}) {
+    CAPTURE(shape.every, shape.kept);
+    support::FakeS3 server;
+    std::vector<std::unique_ptr<CountedShard>> shards;
+    for (std::uint32_t number = 0; number < count; ++number)
+      shards.push_back(std::make_unique<CountedShard>(server, count, number, shape.every, shape.kept));
+    std::size_t most_cuts = 0;
+    for (Step step = 1; step <= steps; ++step) {
+      for (std::uint32_t number = 0; number < count; ++number) {
+        CAPTURE(step, number);
+        const bool merges = step % shape.every == 0 && number == count - 1;
+        const std::size_t requests = shards[number]->save(step);
+        CHECK(requests >= 2);
+        CHECK(requests <= (merges ? 3 + count + 5 : 3));
+      }
+      std::size_t cuts = 0, indexes = 0;
+      for (const auto& [key, object] : server.objects) {
+        if (key.starts_with("run/cuts/")) ++cuts;
+        if (key.starts_with("run/model.ckpt-")) ++indexes;
+      }
+      CHECK(indexes == std::min<std::size_t>(step / shape.every, shape.kept));
+      most_cuts = std::max(most_cuts, cuts);
+    }
+    // Of each shard: the checkpoints, the two newest cuts, and a few that are removed by one of the next saves.
+    CHECK(most_cuts <= count * (shape.kept + 2 + 4));
+    // Once the shards look whether they were followed, nothing is left over.
+    for (int look = 0; look < 4; ++look)
+      for (const auto& shard : shards) shard->cuts->look();
+    std::size_t cuts = 0;
+    for (const auto& [key, object] : server.objects) cuts += key.starts_with("run/cuts/") ? 1U : 0U;
+    CHECK(cuts == count * (shape.kept + (shape.every == 1 ? 0 : 1)));
   }
-  CHECK(requests == std::vector<std::vector<std::size_t>>{
-                        {3, 3, 3, 3},
-                        {4, 4, 4, 3 + count + 5},  // each looks whether all are there
-                        {3, 3, 3, 3},
-                        {6, 6, 6, 3 + count + 5 + 1},  // reads the index: there is an older cut, which it names
-                        {5, 5, 5, 4},
-                        {5, 5, 5, 3 + count + 5 + 3},  // removes the oldest index and its cut
-                        {6, 6, 6, 4}});
 }

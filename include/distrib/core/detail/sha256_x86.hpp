@@ -16,7 +16,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-using Sha256Words = int __attribute__((vector_size(16)));
+using Sha256Words = std::uint32_t __attribute__((vector_size(16)));  // unsigned: their sums may overflow
+using Sha256Ints = int __attribute__((vector_size(16)));  // the same, as the instructions' functions have them
 
 /// Returns four words of the message, which are big-endian.
 DISTRIB_SHA256_TARGET inline auto sha256_load(const std::byte* at) noexcept -> Sha256Words {
@@ -24,7 +25,14 @@ DISTRIB_SHA256_TARGET inline auto sha256_load(const std::byte* at) noexcept -> S
   Bytes bytes;
   std::memcpy(&bytes, at, sizeof bytes);
   bytes = __builtin_shufflevector(bytes, bytes, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
-  return reinterpret_cast<const Sha256Words&>(bytes);
+  return reinterpret_cast<Sha256Words>(bytes);
+}
+
+/// Does two rounds with the first two of `words`; returns the new {F, E, B, A}.
+DISTRIB_SHA256_TARGET inline auto sha256_two(const Sha256Words& cdgh, const Sha256Words& abef,
+                                             const Sha256Words& words) noexcept -> Sha256Words {
+  return reinterpret_cast<Sha256Words>(__builtin_ia32_sha256rnds2(
+      reinterpret_cast<Sha256Ints>(cdgh), reinterpret_cast<Sha256Ints>(abef), reinterpret_cast<Sha256Ints>(words)));
 }
 
 /// Does four rounds with the words `now`. The state is two vectors, {F, E, B, A} and {H, G, D, C} with the standard's
@@ -34,15 +42,19 @@ DISTRIB_SHA256_TARGET inline void sha256_four(Sha256Words& abef, Sha256Words& cd
   Sha256Words added;
   std::memcpy(&added, constants, sizeof added);
   added += now;
-  cdgh = __builtin_ia32_sha256rnds2(cdgh, abef, added);
+  cdgh = sha256_two(cdgh, abef, added);
   added = __builtin_shufflevector(added, added, 2, 3, 2, 3);
-  abef = __builtin_ia32_sha256rnds2(abef, cdgh, added);
+  abef = sha256_two(abef, cdgh, added);
 }
 
 /// Returns the four words of the schedule that follow the 16 words `a`, `b`, `c`, `d`.
 DISTRIB_SHA256_TARGET inline auto sha256_next(const Sha256Words& a, const Sha256Words& b, const Sha256Words& c,
                                               const Sha256Words& d) noexcept -> Sha256Words {
-  return __builtin_ia32_sha256msg2(__builtin_ia32_sha256msg1(a, b) + __builtin_shufflevector(c, d, 1, 2, 3, 4), d);
+  const auto sum = reinterpret_cast<Sha256Words>(__builtin_ia32_sha256msg1(reinterpret_cast<Sha256Ints>(a),
+                                                                           reinterpret_cast<Sha256Ints>(b))) +
+                   __builtin_shufflevector(c, d, 1, 2, 3, 4);
+  return reinterpret_cast<Sha256Words>(
+      __builtin_ia32_sha256msg2(reinterpret_cast<Sha256Ints>(sum), reinterpret_cast<Sha256Ints>(d)));
 }
 
 /// Processes a block of 64 bytes. Must be called only if `sha256_has_x86()`.

@@ -88,6 +88,8 @@ class CutObjectNames {
   [[nodiscard]] auto cuts() const -> std::string { return root_ + "cuts/"; }
   [[nodiscard]] DISTRIB_DECL auto cuts_of(Step step) const -> std::string;
   [[nodiscard]] auto rank_logs() const -> std::string { return root_ + "ranks/"; }
+  /// What the claims to all shards and all cuts begin with, so that one list has both.
+  [[nodiscard]] auto claims_and_cuts() const -> std::string { return root_ + "c"; }
   [[nodiscard]] auto checkpoints() const -> std::string { return root_ + "model.ckpt-"; }
   [[nodiscard]] auto all_preserved() const -> std::string { return root_ + "keep/"; }
 

@@ -26,6 +26,7 @@ struct ObjectAction {
     get_end,  ///< The last `most_bytes` bytes of the object, or all if it is shorter; and its size.
     put,  ///< Write `bytes`, by one request or in parts: visible whole or not at all.
     remove,  ///< Success also if there is no object.
+    remove_all,  ///< The objects `keys`, in any order, not at once: after a failure some may be there still.
     uploads,  ///< The unfinished uploads of keys that begin with `key`.
     abort,  ///< End `upload`. Success also if there is none.
     ask,  ///< Does the process answer that has made the claim `key`? Its content is `bytes`.
@@ -36,6 +37,7 @@ struct ObjectAction {
   std::uint64_t most_bytes = 0;
   ObjectBytes bytes = {};
   ObjectUpload upload = {};
+  std::vector<std::string> keys = {};
 
   [[nodiscard]] static auto list(std::string prefix) -> ObjectAction { return {Kind::list, std::move(prefix)}; }
   [[nodiscard]] static auto get(std::string key, std::uint64_t most_bytes) -> ObjectAction {
@@ -48,6 +50,9 @@ struct ObjectAction {
     return {Kind::put, std::move(key), 0, std::move(bytes)};
   }
   [[nodiscard]] static auto remove(std::string key) -> ObjectAction { return {Kind::remove, std::move(key)}; }
+  [[nodiscard]] static auto remove_all(std::vector<std::string> keys) -> ObjectAction {
+    return {Kind::remove_all, {}, 0, {}, {}, std::move(keys)};
+  }
   [[nodiscard]] static auto uploads(std::string prefix) -> ObjectAction { return {Kind::uploads, std::move(prefix)}; }
   [[nodiscard]] static auto abort(ObjectUpload upload) -> ObjectAction {
     return {Kind::abort, upload.key, 0, {}, std::move(upload)};

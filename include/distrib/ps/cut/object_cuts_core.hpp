@@ -148,6 +148,9 @@ using NewestCuts = std::map<std::uint32_t, std::map<std::uint32_t, CutKey>>;
 /// - The index that names a cut of each shard is the checkpoint. A process that finds all cuts of a wanted step writes
 ///   it. The last step is durable after its index only.
 /// - What is removed is justified by newer cuts that are durable.
+/// - A cut costs three requests at most: it is written, claims (and, at a step that the user wants, cuts) are listed, and
+///   one more request removes older cuts, or lists the indexes of checkpoints if only these tell what may go. The
+///   process that makes the checkpoint adds N + 5 for N shards.
 /// - Each replica of a shard has claims and cuts of its own, and all this holds for each by itself. A checkpoint may
 ///   consist of cuts of any replicas, because values of a step are always the same.
 /// - The log of the ranks is an object of its own for each time it is written, and durable in the same way as a cut. A
@@ -200,13 +203,14 @@ class ObjectCutsCore {
   [[nodiscard]] auto may_link(Step step, Step base) const -> bool {
     return newest_ && newest_->step == base && !is_wanted(step);
   }
-  /// The protocol needs neither the cut of `step` nor any older one. `unneeded`: see `DropCut`; a job that is
-  /// replayable keeps such a cut until newer ones justify its removal, because another process may have begun with it.
+  /// The protocol needs neither the cut of `step` nor any older one: one of the next saves removes them, several by one
+  /// request. `unneeded`: see `DropCut`; a job that is replayable keeps such a cut until newer ones justify its removal,
+  /// because another process may have begun with it; another job removes it at once.
   void drop(Step step, bool unneeded, auto& out) { begin(drop_steps(step, unneeded), out); }
   /// The job is done: removes the cuts that no checkpoint has, if the checkpoint of the last step is there.
   void finish(auto& out) { begin(finish_steps(), out); }
   /// Looks whether there is a larger claim; then it fails as `save` does. For a shard that has saved nothing for a
-  /// while.
+  /// while. Removes what `save` has left, by one request more.
   void look(auto& out) { begin(look_steps(), out); }
 
   /// Takes the answer of the last `ObjectAction`.
@@ -227,6 +231,11 @@ class ObjectCutsCore {
   struct Index {
     ObjectInfo info;
     std::vector<CheckpointCut> cuts;  // empty: damaged
+  };
+  struct CutsToGo {
+    std::vector<CutKey> now;  // nothing needs them
+    bool has_own = false;  // own cuts wait for what a list of the indexes says,
+    bool has_others = false;  // and those of other shards for what an index says
   };
 
   void begin(Steps<bool> work, auto& out) {
@@ -258,8 +267,11 @@ class ObjectCutsCore {
   DISTRIB_DECL auto get(std::string key, std::uint64_t most_bytes) -> Steps<std::optional<Bytes>>;
   DISTRIB_DECL auto put(std::string key, Bytes bytes) -> Steps<bool>;
   DISTRIB_DECL auto remove(std::string key) -> Steps<bool>;
+  DISTRIB_DECL auto remove_all(std::vector<std::string> keys) -> Steps<bool>;
+  DISTRIB_DECL auto list(std::string prefix) -> Steps<std::vector<ObjectInfo>>;
   DISTRIB_DECL auto list_claims() -> Steps<std::vector<ObjectClaim>>;
-  DISTRIB_DECL auto list_cuts(std::string prefix) -> Steps<std::vector<CutKey>>;
+  /// Lists the cuts of all steps and shards.
+  DISTRIB_DECL auto list_cuts() -> Steps<std::vector<CutKey>>;
 
   // --- parts of the work ---
 
@@ -267,6 +279,8 @@ class ObjectCutsCore {
   DISTRIB_DECL auto make_claim() -> Steps<std::vector<ObjectClaim>>;
   /// Throws if there is a larger claim.
   DISTRIB_DECL auto check_claim() -> Steps<bool>;
+  /// The same; lists all cuts by the same request.
+  DISTRIB_DECL auto check_claim_and_list_cuts() -> Steps<std::vector<CutKey>>;
   DISTRIB_DECL auto read_bases() -> Steps<detail::CutBases>;
   /// Chooses and reads what the shard begins with. Returns false if there are only cuts that cannot be used.
   DISTRIB_DECL auto choose_start(std::vector<CutKey> all) -> Steps<bool>;
@@ -276,7 +290,7 @@ class ObjectCutsCore {
   /// Finds the checkpoints of steps that `cuts_` does not have. `others`: only those of another number of shards.
   DISTRIB_DECL auto find_checkpoints(std::vector<CutKey> all, bool others) -> Steps<bool>;
   /// Finds the newest checkpoint of this number of shards. Another replica of the shard has newer cuts.
-  DISTRIB_DECL auto find_siblings_checkpoint(std::vector<CutKey> all) -> Steps<bool>;
+  DISTRIB_DECL auto find_siblings_checkpoint() -> Steps<bool>;
   /// Writes what the process begins with. Asynchronous jobs only.
   DISTRIB_DECL auto write_base(std::string key) -> Steps<bool>;
   /// Finds the log of the ranks, and writes it as that of this process.
@@ -289,18 +303,24 @@ class ObjectCutsCore {
   DISTRIB_DECL auto clear_claims(std::vector<ObjectClaim> claims) -> Steps<bool>;
   DISTRIB_DECL auto abort_uploads() -> Steps<bool>;
 
-  /// Makes the checkpoint of `step` if the cuts of all `shards` shards are there; then lets older ones go. Returns why it
-  /// cannot.
-  DISTRIB_DECL auto merge(Step step, std::uint32_t shards) -> Steps<Error>;
+  /// Makes the checkpoint of `step` if the cuts of all `shards` shards are in `listed`; then lets older ones go. Returns
+  /// why it cannot.
+  DISTRIB_DECL auto merge(Step step, std::uint32_t shards, std::vector<CutKey> listed) -> Steps<Error>;
   /// Makes the checkpoint of one cut of each shard. Returns false if it cannot.
   DISTRIB_DECL auto merge_these(std::vector<CutKey> keys, Error& error) -> Steps<bool>;
   DISTRIB_DECL auto read_table(CutKey key, CheckpointCut& cut, Error& error) -> Steps<std::optional<BundleIndex>>;
   /// Removes checkpoints beyond `max_to_keep`, and indexes that name what is gone.
   DISTRIB_DECL auto settle() -> Steps<bool>;
-  /// Returns the indexes that are there and can be read.
+  /// Lists the indexes that are there. Returns what the store says of them.
+  DISTRIB_DECL auto list_indexes() -> Steps<std::vector<ObjectInfo>>;
+  /// The same; reads those that were not read before.
   DISTRIB_DECL auto read_indexes() -> Steps<bool>;
-  /// Removes cuts of this shard that nothing needs. `last`: the job is done.
-  DISTRIB_DECL auto sweep(bool last) -> Steps<bool>;
+  DISTRIB_DECL auto read_index(ObjectInfo info) -> Steps<bool>;
+  /// Removes cuts of this shard that nothing needs, as far as that is known; or finds out more. One request at most.
+  DISTRIB_DECL auto tidy() -> Steps<bool>;
+  DISTRIB_DECL auto remove_cuts(std::vector<CutKey> cuts) -> Steps<bool>;
+  /// The job is done: removes all cuts of this shard that no checkpoint needs.
+  DISTRIB_DECL auto sweep() -> Steps<bool>;
 
   [[nodiscard]] auto is_wanted(Step step) const -> bool { return options_.settings.is_users(step, options_.last_step); }
   /// True if a checkpoint of `step` consists of the newest cuts of replicas.
@@ -308,6 +328,17 @@ class ObjectCutsCore {
   /// True if there is a checkpoint of a newer step. A replica that is behind does not bring back what was removed.
   [[nodiscard]] DISTRIB_DECL auto is_behind(Step step, std::uint32_t shards) const -> bool;
   [[nodiscard]] DISTRIB_DECL auto may_go(const CutKey& key, bool last) const -> bool;
+  /// Sorts the cuts that nothing but a checkpoint may need. `last`: the job is done. `is_over`: the checkpoint of the
+  /// last step is whole.
+  [[nodiscard]] DISTRIB_DECL auto cuts_to_go(bool last, bool is_over) const -> CutsToGo;
+  /// True if there was an index of `step` when they were listed last.
+  [[nodiscard]] DISTRIB_DECL auto has_index(Step step) const -> bool;
+  /// True if an index names the cut, or may name it because it was not read.
+  [[nodiscard]] DISTRIB_DECL auto may_be_named(const CutKey& key) const -> bool;
+  DISTRIB_DECL void remember(const std::vector<CutKey>& all);
+  [[nodiscard]] DISTRIB_DECL auto claims_in(const std::vector<ObjectInfo>& objects) const -> std::vector<ObjectClaim>;
+  [[nodiscard]] DISTRIB_DECL auto cuts_in(const std::vector<ObjectInfo>& objects) const -> std::vector<CutKey>;
+  DISTRIB_DECL void throw_if_followed(const std::vector<ObjectClaim>& claims) const;
   [[nodiscard]] auto is_of_shard(const CutKey& key) const -> bool {
     return key.shard == options_.shard && key.shards == options_.shards;
   }
@@ -334,10 +365,14 @@ class ObjectCutsCore {
   std::map<Step, CutKey> behind_;  // behind which a Restore went back; still there
   Step dropped_ = 0;  // up to here the protocol needs no cut
   std::optional<CutKey> newest_;  // what this process saved last, if that is durable: a link may stand on it
-  bool has_links_ = false;  // there may be own links
   std::map<ObjectClaim, CheckpointKey> checkpoint_bases_;  // of processes that began with a checkpoint of other shards
 
-  std::map<CheckpointKey, Index> indexes_;  // as they were listed last; what one says never changes
+  // The cuts that this shard removes some day, own ones and those of shards that are no more: as they were listed last,
+  // and what was written since. What lands later is found by the next list.
+  std::set<CutKey> there_;
+  std::map<CheckpointKey, Index> indexes_;  // those that were listed last and read; what one says never changes
+  std::optional<std::set<CheckpointKey>> listed_;  // all indexes that were listed last; none: not since the start
+  bool may_be_new_ = true;  // a checkpoint may have been made since
 
   std::optional<Step> durable_;
   ObjectCutsDone done_;

@@ -7,6 +7,7 @@
 #include <distrib/core/paths.hpp>
 #include <distrib/record/any_object_store.hpp>
 #include <distrib/remote/s3/s3_client.hpp>
+#include <distrib/remote/s3/s3_error.hpp>
 #include <distrib/remote/s3/s3_location.hpp>
 #include <distrib/remote/s3/s3_options.hpp>
 #include <distrib/remote/s3/s3_session.hpp>
@@ -17,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -40,6 +42,16 @@ class S3Bucket : public S3Client {
     writer.write(bytes, to);
     writer.close(to);
     return writer.version();
+  }
+
+  /// Removes objects by one request, or one by one if the store has no request for several of them.
+  void remove_all(std::span<const std::string> keys, ErrorRef to) {
+    detail::ErrorOut error{to};
+    if (keys.size() > 1) {
+      S3Client::remove_all(keys, error);
+      if (error.code != s3_errc::unsupported && error.code != s3_errc::refused) return;
+    }
+    for (std::size_t i = 0; i < keys.size() && (i == 0 || !error); ++i) remove(keys[i], error);
   }
 
  private:

@@ -31,6 +31,14 @@ DISTRIB_DECL auto Bucket::perform(std::size_t at) -> std::optional<Performed> {
     uploads_[one.upload] = one.action.key;
     return Performed{0, Kind::put, one.action.key, {}, false};
   }
+  if (one.action.kind == Kind::remove_all && one.action.keys.size() > 1) {  // one of them; the others later
+    std::vector<std::string>& keys = one.action.keys;
+    std::swap(keys[dice_.below(keys.size())], keys.back());
+    Performed first{0, Kind::remove, std::move(keys.back()), {}, true};
+    keys.pop_back();
+    objects_.erase(first.key);
+    return first;
+  }
   const Waiting done = std::move(one);
   waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(at));
   Performed performed{done.request, done.action.kind, done.action.key, {}, false};
@@ -38,7 +46,9 @@ DISTRIB_DECL auto Bucket::perform(std::size_t at) -> std::optional<Performed> {
     performed.answer.lost = true;
     return performed;
   }
-  performed.changed = done.action.kind == Kind::put || done.action.kind == Kind::remove;
+  if (done.action.kind == Kind::remove_all && !done.action.keys.empty()) performed.key = done.action.keys.front();
+  performed.changed =
+      done.action.kind == Kind::put || done.action.kind == Kind::remove || done.action.kind == Kind::remove_all;
   performed.answer = answer(done.action);
   if (dice_.percent(faults_.lost_percent)) performed.answer = {.lost = true};
   return performed;
@@ -76,6 +86,9 @@ DISTRIB_DECL auto Bucket::answer(const ObjectAction& action) -> ObjectAnswer {
       break;
     case Kind::put: write(action.key, action.bytes); break;
     case Kind::remove: objects_.erase(action.key); break;
+    case Kind::remove_all:
+      for (const std::string& key : action.keys) objects_.erase(key);
+      break;
     case Kind::uploads:
       for (const auto& [id, key] : uploads_)
         if (key.starts_with(action.key)) answer.uploads.push_back({key, std::to_string(id)});

@@ -279,6 +279,7 @@ DISTRIB_DECL auto ObjectCuts::ask(const ObjectAction& action) -> ObjectAnswer {
       break;
     case Kind::put: store.put(action.key, *action.bytes, answer.error); break;
     case Kind::remove: store.remove(action.key, answer.error); break;
+    case Kind::remove_all: store.remove_all(action.keys, answer.error); break;
     case Kind::uploads: answer.uploads = store.uploads(action.key, answer.error); break;
     case Kind::abort: store.abort(action.upload, answer.error); break;
     case Kind::ask: answer.alive = answers(action); break;

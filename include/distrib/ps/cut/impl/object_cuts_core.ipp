@@ -155,24 +155,28 @@ DISTRIB_DECL auto ObjectCutsCore::open_steps() -> Steps<bool> {
   behind_.clear();
   dropped_ = 0;
   newest_.reset();
+  listed_.reset();
+  may_be_new_ = true;
   std::vector<ObjectClaim> claims = co_await make_claim();
   if (options_.has_rank_log) co_await find_ranks();
-  std::vector<CutKey> all = co_await list_cuts(names_.cuts());
+  std::vector<CutKey> all = co_await list_cuts();
   std::set<Step> wanted;
   for (const CutKey& key : all)
     if (key.shards == options_.shards && key.is_whole() && is_wanted(key.step)) wanted.insert(key.step);
-  has_links_ = std::any_of(all.begin(), all.end(), [](const CutKey& key) { return !key.is_whole(); });
+  const std::vector<CutKey> found = all;
   if (!co_await choose_start(std::move(all))) co_return false;
 
   // The process that wrote the last cut of a step may have died before it made the index.
   for (auto step = std::next(wanted.begin(),
                              static_cast<std::ptrdiff_t>(wanted.size() - std::min<std::size_t>(2, wanted.size())));
        step != wanted.end(); ++step) {
-    Error error = co_await merge(*step, options_.shards);
+    std::vector<CutKey> listed = found;
+    Error error = co_await merge(*step, options_.shards, std::move(listed));
     if (error) done_.refused.push_back(std::move(error));
   }
   co_await abort_uploads();
   co_await clear_claims(std::move(claims));
+  if (done_.of_sibling) co_await find_siblings_checkpoint();  // all this takes time
   co_return true;
 }
 
@@ -182,7 +186,7 @@ DISTRIB_DECL auto ObjectCutsCore::read_steps(Step step) -> Steps<bool> {
     throw_error(checkpoint_errc::no_such_checkpoint, names_.cuts_of(step) + ": the shard has no such cut");
   std::vector<CutKey> chain{cut->second};
   if (!cut->second.is_whole()) {
-    const std::vector<CutKey> all = co_await list_cuts(names_.cuts());
+    const std::vector<CutKey> all = co_await list_cuts();
     chain = detail::CutChains{all}.of(cut->second);
     if (chain.empty())
       throw_error(checkpoint_errc::missing_data_file, names_.cut(cut->second) + ": a cut that it stands on");
@@ -203,22 +207,27 @@ DISTRIB_DECL auto ObjectCutsCore::save_steps(Step step, ObjectBytes object, std:
     throw_error(checkpoint_errc::not_found, names_.cuts_of(*base) + ": the shard did not save it last");
   const std::uint32_t links = base ? newest_->links + 1 : 0;
   newest_.reset();  // if this cut is given up, the next one is whole: its number would be missing in a chain
-  has_links_ = has_links_ || base;
   const CutKey key{step, options_.shard, options_.shards, claim_, ++number_, options_.replica, links};
+  there_.insert(key);  // it may land whatever the answer is
   ObjectAction write = ObjectAction::put(names_.cut(key), std::move(object));
   const ObjectAnswer answer = co_await ask(std::move(write));
   throw_if(answer.error);  // the bucket is gone
-  co_await check_claim();
+  const bool wanted = is_wanted(step);
+  std::vector<CutKey> all;
+  if (wanted) all = co_await check_claim_and_list_cuts();
+  else co_await check_claim();
   cuts_[step] = key;
   newest_ = key;
   const bool last = step == options_.last_step;
   if (!last) durable_ = step;
-  if (is_wanted(step)) {
-    const Error error = co_await merge(step, options_.shards);
+  if (wanted) {
+    const Error error = co_await merge(step, options_.shards, std::move(all));
     if (last) throw_if(error);
   }
   if (last) durable_ = step;
-  co_await sweep(false);
+  co_await tidy();
+  // The shard that saves a wanted step last makes the checkpoint.
+  may_be_new_ = may_be_new_ || (wanted && !has_index(step));
   co_return true;
 }
 
@@ -240,10 +249,10 @@ DISTRIB_DECL auto ObjectCutsCore::drop_steps(Step step, bool unneeded) -> Steps<
     behind_[step] = key;
     co_return true;
   }
-  if (is_wanted(step)) co_return true;  // the checkpoint has it, or waits for it: see `sweep`
-  if (has_links_ && !unneeded) co_return true;  // links may stand on it: so does `sweep`
-  if (unneeded) co_await check_claim();
+  if (!unneeded || is_wanted(step)) co_return true;  // see `tidy`
+  co_await check_claim();
   co_await remove(names_.cut(key));
+  there_.erase(key);
   co_return true;
 }
 
@@ -251,7 +260,7 @@ DISTRIB_DECL auto ObjectCutsCore::finish_steps() -> Steps<bool> {
   co_await read_indexes();
   if (!has_last_checkpoint()) co_return true;
   co_await check_claim();
-  co_await sweep(true);
+  co_await sweep();
   std::vector<ObjectClaim> claims = co_await list_claims();
   co_await clear_claims(std::move(claims));
   co_return true;
@@ -259,6 +268,7 @@ DISTRIB_DECL auto ObjectCutsCore::finish_steps() -> Steps<bool> {
 
 DISTRIB_DECL auto ObjectCutsCore::look_steps() -> Steps<bool> {
   co_await check_claim();
+  co_await tidy();
   co_return true;
 }
 
@@ -294,24 +304,50 @@ DISTRIB_DECL auto ObjectCutsCore::remove(std::string key) -> Steps<bool> {
   co_return true;
 }
 
-DISTRIB_DECL auto ObjectCutsCore::list_claims() -> Steps<std::vector<ObjectClaim>> {
-  ObjectAction action = ObjectAction::list(names_.claims(options_.shard, options_.replica));
-  const ObjectAnswer answer = co_await ask(std::move(action));
-  throw_if(answer.error);
-  std::vector<ObjectClaim> claims;
-  for (const ObjectInfo& info : answer.objects)
-    if (const auto claim = names_.claim_of(info.key, options_.shard, options_.replica)) claims.push_back(*claim);
-  co_return claims;
+DISTRIB_DECL auto ObjectCutsCore::remove_all(std::vector<std::string> keys) -> Steps<bool> {
+  if (keys.empty()) co_return true;
+  ObjectAction action = ObjectAction::remove_all(std::move(keys));
+  co_await ask(std::move(action));
+  co_return true;
 }
 
-DISTRIB_DECL auto ObjectCutsCore::list_cuts(std::string prefix) -> Steps<std::vector<CutKey>> {
+DISTRIB_DECL auto ObjectCutsCore::list(std::string prefix) -> Steps<std::vector<ObjectInfo>> {
   ObjectAction action = ObjectAction::list(std::move(prefix));
-  const ObjectAnswer answer = co_await ask(std::move(action));
+  ObjectAnswer answer = co_await ask(std::move(action));
   throw_if(answer.error);
+  co_return std::move(answer.objects);
+}
+
+DISTRIB_DECL auto ObjectCutsCore::list_claims() -> Steps<std::vector<ObjectClaim>> {
+  const std::vector<ObjectInfo> objects = co_await list(names_.claims(options_.shard, options_.replica));
+  co_return claims_in(objects);
+}
+
+DISTRIB_DECL auto ObjectCutsCore::list_cuts() -> Steps<std::vector<CutKey>> {
+  const std::vector<ObjectInfo> objects = co_await list(names_.cuts());
+  std::vector<CutKey> all = cuts_in(objects);
+  remember(all);
+  co_return all;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::claims_in(const std::vector<ObjectInfo>& objects) const -> std::vector<ObjectClaim> {
+  std::vector<ObjectClaim> claims;
+  for (const ObjectInfo& info : objects)
+    if (const auto claim = names_.claim_of(info.key, options_.shard, options_.replica)) claims.push_back(*claim);
+  return claims;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::cuts_in(const std::vector<ObjectInfo>& objects) const -> std::vector<CutKey> {
   std::vector<CutKey> keys;
-  for (const ObjectInfo& info : answer.objects)
+  for (const ObjectInfo& info : objects)
     if (const auto key = names_.cut_of(info.key)) keys.push_back(*key);
-  co_return keys;
+  return keys;
+}
+
+DISTRIB_DECL void ObjectCutsCore::remember(const std::vector<CutKey>& all) {
+  there_.clear();
+  for (const CutKey& key : all)
+    if (is_own(key) || sweeps_for_others(key)) there_.insert(key);
 }
 
 // --- claims and the start ---
@@ -345,18 +381,28 @@ DISTRIB_DECL auto ObjectCutsCore::make_claim() -> Steps<std::vector<ObjectClaim>
 
 DISTRIB_DECL auto ObjectCutsCore::check_claim() -> Steps<bool> {
   const std::vector<ObjectClaim> claims = co_await list_claims();
-  for (const ObjectClaim& claim : claims)
-    if (claim > claim_) throw_error(ps_errc::shard_taken_over, names_.claim(options_.shard, claim, options_.replica));
+  throw_if_followed(claims);
   co_return true;
 }
 
+DISTRIB_DECL auto ObjectCutsCore::check_claim_and_list_cuts() -> Steps<std::vector<CutKey>> {
+  const std::vector<ObjectInfo> objects = co_await list(names_.claims_and_cuts());
+  throw_if_followed(claims_in(objects));
+  std::vector<CutKey> all = cuts_in(objects);
+  remember(all);
+  co_return all;
+}
+
+DISTRIB_DECL void ObjectCutsCore::throw_if_followed(const std::vector<ObjectClaim>& claims) const {
+  for (const ObjectClaim& claim : claims)
+    if (claim > claim_) throw_error(ps_errc::shard_taken_over, names_.claim(options_.shard, claim, options_.replica));
+}
+
 DISTRIB_DECL auto ObjectCutsCore::read_bases() -> Steps<detail::CutBases> {
-  ObjectAction action = ObjectAction::list(names_.bases(options_.shard));
-  const ObjectAnswer answer = co_await ask(std::move(action));
-  throw_if(answer.error);
+  const std::vector<ObjectInfo> objects = co_await list(names_.bases(options_.shard));
   detail::CutBases bases;
   checkpoint_bases_.clear();
-  for (const ObjectInfo& info : answer.objects) {
+  for (const ObjectInfo& info : objects) {
     const auto claim = names_.base_of(info.key, options_.shard);
     if (!claim) continue;
     const std::optional<Bytes> base = co_await get(info.key, most_claim_bytes);
@@ -435,8 +481,6 @@ DISTRIB_DECL auto ObjectCutsCore::choose_start(std::vector<CutKey> all) -> Steps
 
   const bool sibling_is_newer =
       options_.synchronous && siblings_newest > (cuts_.empty() ? Step{0} : cuts_.rbegin()->first);
-  std::vector<CutKey> all_for_siblings;
-  if (sibling_is_newer) all_for_siblings = all;
   if (initial && !checkpoint_bases_.empty() && checkpoint_bases_.rbegin()->first == bases.rbegin()->first) {
     done_.checkpoints.push_back(checkpoint_bases_.rbegin()->second);
   } else if (options_.synchronous ? others || other_parts : cuts_.empty() && !initial && (none_found || other_parts)) {
@@ -444,7 +488,7 @@ DISTRIB_DECL auto ObjectCutsCore::choose_start(std::vector<CutKey> all) -> Steps
     if (!options_.synchronous && done_.checkpoints.size() > 1)
       done_.checkpoints.erase(done_.checkpoints.begin(), std::prev(done_.checkpoints.end()));
   }
-  if (sibling_is_newer) co_await find_siblings_checkpoint(std::move(all_for_siblings));
+  if (sibling_is_newer) co_await find_siblings_checkpoint();
   const bool nothing = cuts_.empty() && !initial && done_.checkpoints.empty() && !done_.of_sibling;
   if (nothing && !done_.refused.empty()) co_return false;
   if (nothing && (other_parts || (others && none_found)))
@@ -506,7 +550,8 @@ DISTRIB_DECL auto ObjectCutsCore::find_checkpoints(std::vector<CutKey> all, bool
       shards_of[{key.step, key.shards}].insert(key.shard);
   for (auto at = shards_of.rbegin(); at != shards_of.rend() && options_.synchronous; ++at) {
     if (at->second.size() != at->first.second) continue;
-    Error error = co_await merge(at->first.first, at->first.second);
+    std::vector<CutKey> listed = all;
+    Error error = co_await merge(at->first.first, at->first.second, std::move(listed));
     if (!error) break;
     done_.refused.push_back(std::move(error));
   }
@@ -519,15 +564,25 @@ DISTRIB_DECL auto ObjectCutsCore::find_checkpoints(std::vector<CutKey> all, bool
   co_return true;
 }
 
-DISTRIB_DECL auto ObjectCutsCore::find_siblings_checkpoint(std::vector<CutKey> all) -> Steps<bool> {
-  co_await read_indexes();
-  const std::set<CutKey> there{all.begin(), all.end()};
+DISTRIB_DECL auto ObjectCutsCore::find_siblings_checkpoint() -> Steps<bool> {
+  constexpr int most_looks = 5;
   Step newest = cuts_.empty() ? 0 : cuts_.rbegin()->first;
   if (!done_.checkpoints.empty()) newest = std::max(newest, done_.checkpoints.back().step);
-  for (const auto& [key, index] : indexes_) {
-    if (key.step <= newest || !is_whole(index, there)) continue;
-    const CutKey& cut = index.cuts[std::min<std::size_t>(options_.shard, index.cuts.size() - 1)].key;
-    if (is_of_shard(cut) && !is_own(cut)) done_.of_sibling = key;
+  done_.of_sibling.reset();
+  bool was_whole = true;
+  for (int look = 0; look < most_looks && !done_.of_sibling && (look == 0 || !was_whole); ++look) {
+    // The other replica goes on meanwhile, and removes older checkpoints. The indexes are listed first: an index whose
+    // cuts are there afterwards was whole.
+    co_await read_indexes();
+    const std::vector<CutKey> all = co_await list_cuts();
+    const std::set<CutKey> there{all.begin(), all.end()};
+    for (const auto& [key, index] : indexes_) {
+      if (key.step <= newest || index.cuts.empty()) continue;
+      was_whole = is_whole(index, there);
+      if (!was_whole) continue;
+      const CutKey& cut = index.cuts[std::min<std::size_t>(options_.shard, index.cuts.size() - 1)].key;
+      if (is_of_shard(cut) && !is_own(cut)) done_.of_sibling = key;
+    }
   }
   co_return true;
 }
@@ -616,9 +671,9 @@ DISTRIB_DECL auto ObjectCutsCore::abort_uploads() -> Steps<bool> {
 
 // --- checkpoints ---
 
-DISTRIB_DECL auto ObjectCutsCore::merge(Step step, std::uint32_t shards) -> Steps<Error> {
-  const std::vector<CutKey> there = co_await list_cuts(names_.cuts_of(step));
-  const detail::NewestCuts newest = detail::newest_cuts(there, shards);
+DISTRIB_DECL auto ObjectCutsCore::merge(Step step, std::uint32_t shards, std::vector<CutKey> listed) -> Steps<Error> {
+  std::erase_if(listed, [step](const CutKey& key) { return key.step != step; });
+  const detail::NewestCuts newest = detail::newest_cuts(listed, shards);
   const std::vector<std::vector<CutKey>> choices = detail::choices_to_merge(newest, shards);
   if (choices.empty()) co_return Error{};
   const bool replicated = std::any_of(newest.begin(), newest.end(),
@@ -675,8 +730,9 @@ DISTRIB_DECL auto ObjectCutsCore::merge_these(std::vector<CutKey> keys, Error& e
     error.where = names_.cuts_of(step) + ": " + error.where;
     co_return false;
   }
-  const std::string name = names_.checkpoint({step, checkpoint_hash(index)});
-  co_await put(name, std::move(index));
+  const CheckpointKey key{step, checkpoint_hash(index)};
+  co_await put(names_.checkpoint(key), std::move(index));
+  indexes_[key] = {{names_.checkpoint(key)}, std::move(cuts)};
   co_await settle();
   co_return true;
 }
@@ -705,24 +761,36 @@ DISTRIB_DECL auto ObjectCutsCore::read_table(CutKey key, CheckpointCut& cut, Err
 }
 
 DISTRIB_DECL auto ObjectCutsCore::read_indexes() -> Steps<bool> {
-  ObjectAction action = ObjectAction::list(names_.checkpoints());
-  const ObjectAnswer answer = co_await ask(std::move(action));
-  throw_if(answer.error);
-  std::map<CheckpointKey, Index> known = std::exchange(indexes_, {});
-  for (const ObjectInfo& info : answer.objects) {
-    const auto key = names_.checkpoint_of(info.key);
-    if (!key) continue;
-    const auto at = known.find(*key);
-    if (at != known.end()) {
-      indexes_[*key] = std::move(at->second);
-      continue;
-    }
-    const std::optional<Bytes> object = co_await get(info.key, most_index_bytes);
-    if (!object) continue;
+  const std::vector<ObjectInfo> objects = co_await list_indexes();
+  for (const ObjectInfo& info : objects) co_await read_index(info);
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::list_indexes() -> Steps<std::vector<ObjectInfo>> {
+  const std::vector<ObjectInfo> objects = co_await list(names_.checkpoints());
+  listed_.emplace();
+  for (const ObjectInfo& info : objects)
+    if (const auto key = names_.checkpoint_of(info.key)) listed_->insert(*key);
+  std::erase_if(indexes_, [this](const auto& index) { return !listed_->contains(index.first); });
+  may_be_new_ = false;
+  co_return objects;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::read_index(ObjectInfo info) -> Steps<bool> {
+  const auto key = names_.checkpoint_of(info.key);
+  if (!key) co_return true;
+  if (const auto known = indexes_.find(*key); known != indexes_.end()) {
+    known->second.info = std::move(info);
+    co_return true;
+  }
+  const std::optional<Bytes> object = co_await get(info.key, most_index_bytes);
+  if (object) {
     Error ignored;  // a damaged index names nothing
-    Index index{info, parse_checkpoint_index(*object, ignored)};
+    Index index{std::move(info), parse_checkpoint_index(*object, ignored)};
     if (!index.cuts.empty() && index.cuts.front().key.step != key->step) index.cuts.clear();
     indexes_[*key] = std::move(index);
+  } else {
+    listed_->erase(*key);  // it was removed since
   }
   co_return true;
 }
@@ -740,13 +808,12 @@ DISTRIB_DECL auto ObjectCutsCore::is_whole(const Index& index, const std::set<Cu
 
 DISTRIB_DECL auto ObjectCutsCore::settle() -> Steps<bool> {
   co_await read_indexes();
-  const std::vector<CutKey> listed = co_await list_cuts(names_.cuts());
-  const std::set<CutKey> there{listed.begin(), listed.end()};
+  const std::vector<CutKey> all = co_await list_cuts();
+  const std::set<CutKey> there{all.begin(), all.end()};
   std::set<Step> preserved;
   if (options_.settings.retention.keep_checkpoint_every_n_hours > 0) {
-    ObjectAction action = ObjectAction::list(names_.all_preserved());
-    const ObjectAnswer answer = co_await ask(std::move(action));
-    for (const ObjectInfo& info : answer.objects)
+    const std::vector<ObjectInfo> objects = co_await list(names_.all_preserved());
+    for (const ObjectInfo& info : objects)
       if (const auto step = names_.preserved_of(info.key)) preserved.insert(*step);
   }
   std::vector<detail::WholeCheckpoint> whole;  // the map is sorted by step
@@ -757,11 +824,16 @@ DISTRIB_DECL auto ObjectCutsCore::settle() -> Steps<bool> {
   const detail::CheckpointsToGo go = detail::checkpoints_to_go(whole, options_.settings.retention);
   for (const Step step : go.preserved) co_await put(names_.preserved(step), {});
   std::vector<CheckpointKey> gone;
-  for (const auto& [key, index] : indexes_)
-    if (go.removed.contains(key.step) || (key.step < whole.back().step && !is_whole(index, there))) gone.push_back(key);
+  std::vector<std::string> names;
+  for (const auto& [key, index] : indexes_) {
+    if (!go.removed.contains(key.step) && (key.step >= whole.back().step || is_whole(index, there))) continue;
+    gone.push_back(key);
+    names.push_back(names_.checkpoint(key));
+  }
+  co_await remove_all(std::move(names));
   for (const CheckpointKey& key : gone) {
-    co_await remove(names_.checkpoint(key));
     indexes_.erase(key);
+    listed_->erase(key);
   }
   co_return true;
 }
@@ -784,41 +856,97 @@ DISTRIB_DECL auto ObjectCutsCore::may_go(const CutKey& key, bool last) const -> 
   return key.step <= dropped_;
 }
 
-DISTRIB_DECL auto ObjectCutsCore::sweep(bool last) -> Steps<bool> {
-  // An asynchronous shard drops no cuts: the two newest stay.
-  while (!options_.synchronous && cuts_.size() > 2) cuts_.erase(cuts_.begin());
-  const std::vector<CutKey> all = co_await list_cuts(names_.cuts());
-  const detail::CutChains chains{all};
+DISTRIB_DECL auto ObjectCutsCore::has_index(Step step) const -> bool {
+  if (!listed_) return false;
+  const auto at = listed_->lower_bound({step, 0});
+  return at != listed_->end() && at->step == step;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::may_be_named(const CutKey& key) const -> bool {
+  for (auto at = listed_->lower_bound({key.step, 0}); at != listed_->end() && at->step == key.step; ++at) {
+    const auto index = indexes_.find(*at);
+    if (index == indexes_.end()) return true;
+    const auto is_it = [&key](const CheckpointCut& cut) { return cut.key == key; };
+    if (std::any_of(index->second.cuts.begin(), index->second.cuts.end(), is_it)) return true;
+  }
+  return false;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::cuts_to_go(bool last, bool is_over) const -> CutsToGo {
+  CutsToGo go;
+  const std::vector<CutKey> there{there_.begin(), there_.end()};
+  const detail::CutChains chains{there};
   std::vector<CutKey> old;
   std::set<CutKey> needed;  // cuts that stay stand on these, whichever process saved them
-  for (const CutKey& key : all) {
-    if (sweeps_for_others(key) || (is_own(key) && may_go(key, last))) {
+  for (const CutKey& key : there) {
+    if (!is_own(key) || may_go(key, last)) {
       old.push_back(key);
-    } else if (is_own(key)) {
+    } else {
       const std::vector<CutKey> chain = chains.of(key);
       needed.insert(chain.begin(), chain.end());
     }
   }
-  if (old.empty()) co_return true;
-  co_await read_indexes();
-  std::set<CutKey> named;
   Step newest = 0;
   Step newest_own = 0;  // of this number of shards
-  const std::set<CutKey> there{all.begin(), all.end()};
-  bool is_over = false;  // the checkpoint of the last step is whole
-  for (const auto& [key, index] : indexes_) {
-    for (const CheckpointCut& cut : index.cuts) named.insert(cut.key);
-    if (index.cuts.empty()) continue;
-    newest = std::max(newest, key.step);
-    is_over = is_over || (key.step == options_.last_step && is_whole(index, there));
-    if (index.cuts.front().key.shards == options_.shards) newest_own = std::max(newest_own, key.step);
+  const std::set<CheckpointKey> none;
+  for (const CheckpointKey& key : listed_ ? *listed_ : none) {
+    const auto index = indexes_.find(key);
+    const bool is_read = index != indexes_.end();
+    if (is_read && index->second.cuts.empty()) continue;  // it is damaged
+    newest = key.step;
+    if (is_read && index->second.cuts.front().key.shards == options_.shards) newest_own = key.step;
   }
   for (const CutKey& key : old) {
+    if (needed.contains(key)) continue;
+    if (!is_own(key)) {
+      if (key.step >= newest_own || may_be_named(key)) go.has_others = true;
+      else go.now.push_back(key);
+      continue;
+    }
+    // No index names a link, nor what this process has saved of a step that the user does not want.
+    const bool is_unnamed = !key.is_whole() || (key.claim == claim_ && !is_wanted(key.step));
     // A cut of a wanted step waits for those of the other shards, until a newer checkpoint is there.
-    const bool waits = key.is_whole() &&
-                       (last ? key.step == options_.last_step && !is_over : is_wanted(key.step) && key.step >= newest);
-    if (named.contains(key) || needed.contains(key) || (is_own(key) ? waits : key.step >= newest_own)) continue;
-    co_await remove(names_.cut(key));
+    const bool waits = last ? key.step == options_.last_step && !is_over : is_wanted(key.step) && key.step >= newest;
+    if (!is_unnamed && (!listed_ || waits || may_be_named(key))) go.has_own = true;
+    else go.now.push_back(key);
+  }
+  return go;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::tidy() -> Steps<bool> {
+  // An asynchronous shard drops no cuts: the two newest stay.
+  while (!options_.synchronous && cuts_.size() > 2) cuts_.erase(cuts_.begin());
+  CutsToGo go = cuts_to_go(false, false);
+  if (!go.now.empty()) {
+    co_await remove_cuts(std::move(go.now));
+  } else if (go.has_others && listed_ && !listed_->empty() && !indexes_.contains(*listed_->rbegin())) {
+    ObjectInfo newest{names_.checkpoint(*listed_->rbegin())};  // is it of this number of shards?
+    co_await read_index(std::move(newest));
+  } else if ((go.has_own || go.has_others) && (!listed_ || may_be_new_)) {
+    co_await list_indexes();
+  }
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::sweep() -> Steps<bool> {
+  while (!options_.synchronous && cuts_.size() > 2) cuts_.erase(cuts_.begin());
+  const std::vector<CutKey> all = co_await list_cuts();
+  co_await read_indexes();
+  const std::set<CutKey> there{all.begin(), all.end()};
+  const bool is_over = std::any_of(indexes_.begin(), indexes_.end(), [&](const auto& index) {
+    return index.first.step == options_.last_step && is_whole(index.second, there);
+  });
+  CutsToGo go = cuts_to_go(true, is_over);
+  co_await remove_cuts(std::move(go.now));
+  co_return true;
+}
+
+DISTRIB_DECL auto ObjectCutsCore::remove_cuts(std::vector<CutKey> cuts) -> Steps<bool> {
+  std::vector<std::string> names;
+  for (const CutKey& key : cuts) names.push_back(names_.cut(key));
+  co_await remove_all(std::move(names));
+  for (const CutKey& key : cuts) {
+    there_.erase(key);
     behind_.erase(key.step);
   }
   co_return true;
