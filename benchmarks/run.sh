@@ -24,8 +24,9 @@
 #              over TLS
 #   rpc-abuse  a server under garbage, half frames, slow readers, resets, deadlines, overload and its own end
 #   serving    lookups in a replica; updates of a table that is full; steps of the click job that exports
-#   objects    records in an object store (versitygw), compared with local files, a stream, boto3 and a limit of memory; builds
-#              versitygw, a Go module, and installs boto3 from PyPI
+#   objects    records in an object store (versitygw), compared with local files, a stream and a limit of memory; whole
+#              objects and uploads, compared with boto3, s5cmd and bare sockets; builds versitygw and s5cmd, Go modules,
+#              and installs boto3 from PyPI. OBJECTS_MIB: of data (2048)
 #   records-tensorflow   reading, writing and parsing records, compared with TensorFlow
 #   main-job-tensorflow  the main job, asynchronous, compared with TensorFlow in as many processes and in one; gathering
 #              and scattering rows of a table, compared with TensorFlow's parameter server
@@ -37,7 +38,7 @@
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,36s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,37s/^# //p' benchmarks/run.sh)
 
 names=() build=build/benchmarks compiled=OFF
 for name in "$@"; do
@@ -76,7 +77,11 @@ for name in "${names[@]}"; do
     fan) targets+=(benchmark_ps_fan_benchmark benchmark_ps_simulate_benchmark) ;;
     files) targets+=(benchmark_files_tensors_benchmark) ;;
     formats) targets+=(benchmark_ps_formats_benchmark) ;;
-    objects) ensure_packages http; targets+=(benchmark_objects_read_benchmark) components+=';http' ;;
+    objects)
+      ensure_packages http
+      targets+=(benchmark_objects_read_benchmark benchmark_objects_sockets_benchmark)
+      components+=';http'
+      ;;
     main-job-tls) targets+=(fashion_mnist_train distrib_command fashion_mnist_convert) ;;
     guarantees) targets+=(distrib_guarantees_benchmarks distrib_command fashion_mnist_convert) ;;
     kernels) targets+=(benchmark_optimizer_kernels_benchmark) ;;
@@ -122,7 +127,7 @@ esac
 
 case " ${names[*]} " in *' objects '*)
   . tools/s3.sh
-  ensure_s3 || exit 69
+  ensure_s3 && ensure_s5cmd || exit 69
   ;;
 esac
 
@@ -142,7 +147,7 @@ measure() {  # NAME
     files) python3 -B benchmarks/files.py $build ;;
     serving) python3 -B benchmarks/serving.py $build ;;
     formats) python3 -B benchmarks/formats.py $build ;;
-    objects) "$s3_python" -B benchmarks/objects.py $build ;;
+    objects) "$s3_python" -B benchmarks/objects.py $build "${OBJECTS_MIB:-2048}" ;;
     guarantees) convert && python3 -B benchmarks/guarantees.py $build $records ;;
     kernels) python3 -B benchmarks/kernels.py $build ;;
     products) convert && python3 -B benchmarks/products.py $build $records ;;

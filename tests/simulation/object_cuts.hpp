@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -1005,10 +1006,10 @@ inline auto Process::is_list_of_claims(const ObjectAction& action) const -> bool
          (action.key == run.names.claims(shard, replica) || action.key == run.names.claims_and_cuts());
 }
 inline auto Process::take_claims(ObjectAnswer& answer) const -> std::vector<distrib::ObjectInfo> {
-  const auto is_other = [this](const auto& info) { return !run.names.claim_of(info.key, shard, replica); };
-  const auto claims = std::stable_partition(answer.objects.begin(), answer.objects.end(), is_other);
-  std::vector<distrib::ObjectInfo> taken{claims, answer.objects.end()};
-  answer.objects.erase(claims, answer.objects.end());
+  const auto is_claim = [this](const auto& info) { return run.names.claim_of(info.key, shard, replica).has_value(); };
+  std::vector<distrib::ObjectInfo> taken;
+  std::copy_if(answer.objects.begin(), answer.objects.end(), std::back_inserter(taken), is_claim);
+  std::erase_if(answer.objects, is_claim);
   return taken;
 }
 inline auto Process::cuts() const -> std::map<Step, CutKey> {

@@ -3,6 +3,7 @@
 """A bucket in memory behind HTTP, with the bucket in the path, for tests of the command. It verifies no signature; prints
 its URL. SIGUSR1: it is away, and answers 503; SIGUSR2: it is back. usage: fake_s3.py [ignores-conditions] [denies-delete]"""
 import hashlib
+import html
 import http.server
 import re
 import signal
@@ -47,7 +48,7 @@ class Bucket(http.server.BaseHTTPRequestHandler):
             return self.refuse(404, "NoSuchBucket")
         with lock:
             if not key:
-                return self.list(asked)
+                return self.delete_all(body) if "delete" in asked else self.list(asked)
             return getattr(self, self.command.lower())(key, asked, body)
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = answer
@@ -120,6 +121,14 @@ class Bucket(http.server.BaseHTTPRequestHandler):
         else:
             objects.pop(key, None)
         self.say(204)
+
+    def delete_all(self, body):
+        keys = [html.unescape(key) for key in re.findall(r"<Key>(.*?)</Key>", body.decode())]
+        if denies_delete:
+            return self.say(200, f"<DeleteResult><Error><Key>{html.escape(keys[0])}</Key><Code>AccessDenied</Code></Error></DeleteResult>")
+        for key in keys:
+            objects.pop(key, None)
+        self.say(200, "<DeleteResult></DeleteResult>")
 
     def log_message(self, *_):
         pass
