@@ -12,7 +12,7 @@ default the first two run, in this order.
           full before)
   kills   the same job, with a kill -9 of one of the five processes each --every (20) seconds, once the job has come
           further than before the last kill. With --positions: until the server was seen at so many positions instead, and
-          a parameter server, a worker and the server were killed
+          each of these was compared with its manifest; a parameter server, a worker and the server must have been killed
   fresh   without kills: both tables have --rows rows (1000000) before updates are followed for --seconds. Each position
           that the server was seen at must have the digests of the manifest
 
@@ -216,6 +216,7 @@ class Run:
         self.reached = [(time.monotonic(), 0)]  # the last look before a step was done, and the step
         self.served = {}  # position: (time, step, digests)
         self.manifests = {}  # position: (step, digests)
+        self.removed = 0  # a position that was older than the base before the newest one before it was looked at
         self.rows = 0  # of the smallest table, at the newest position
         self.full_since = None  # when the tables had as many rows as they should
         self.checkpoints = {}  # step: digests
@@ -298,7 +299,8 @@ class Run:
             try:
                 manifest = log.manifest(name)
             except FileNotFoundError:
-                break  # older than the base before the newest one
+                self.removed = max(self.removed, position)  # older than the base before the newest one
+                break
             self.manifests[position] = manifest["step"], {table["name"]: table["digest"] for table in manifest["tables"]}
             if position == max(self.manifests):
                 self.rows = min(table["rows"] for table in manifest["tables"])
@@ -403,7 +405,7 @@ class Run:
             return False  # a killed task starts
         if self.positions:
             victims = {name.rstrip("012") for name in self.kills}
-            return len(self.served) >= self.positions and victims == {"ps", "worker", "server"}
+            return len(self.served.keys() & self.manifests.keys()) >= self.positions and victims == {"ps", "worker", "server"}
         return bool(self.seconds) and now > began + self.seconds
 
     def ended(self):
@@ -448,6 +450,8 @@ class Run:
         """Compares the digests that the server had with those of the manifests. Returns the number of positions."""
         compared = 0
         for position, (_, step, digests) in self.served.items():
+            if position not in self.manifests and position <= self.removed:
+                continue
             if position not in self.manifests:
                 raise Failure(f"position {position} was served, and is not in the log")
             if self.manifests[position] != (step, digests):
