@@ -19,9 +19,10 @@ default the first two run, in this order.
 In the first two jobs
   - the server must have the digests of the manifest at each position that it serves, and positions never fall;
   - the rows of each checkpoint, and the state that a reader in Python makes of the log, must have these digests, too;
-  - an answer to the same lines at the same position must always be the same, and be what Python computes from the log;
-In all jobs half of the updates must be served within 1 s: from the last look at the parameter servers before a step was
-done, to the first look at the server after that step was served. If both of the first run, each step that both have exported must have the same digests, and each checkpoint of both the same bits.
+  - an answer to the same lines at the same position must always be the same, and be what Python computes from the log.
+If both run, each step that both have exported must have the same digests, and each checkpoint of both the same bits. In
+all jobs half of the updates must be served within 1 s: from the last look at the parameter servers before a step was
+done, to the first look at the server after that step was served.
 
 Exit code 1: something is wrong, or a target is missed. TRAIN_OPTIONs go to the jobs: `-- --max_rows=1000000`.
 """
