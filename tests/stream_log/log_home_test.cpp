@@ -250,7 +250,7 @@ class DrawnHomes {
     if (process.is_busy || !wrong_.empty()) return;
     process.is_busy = true;
     ++depth_;
-    const std::string own = std::to_string(next_++) + ';';
+    const std::string own = (process.log == 0 ? 'a' : 'b') + std::to_string(next_++) + ';';
     int attempts = 0;
     while (wrong_.empty() && !attempt(process, own))
       if (++attempts == 200) wrong_ = "it stands still";
@@ -273,6 +273,8 @@ class DrawnHomes {
       if (error) return false;
       text = distrib::as_text(bytes);
     }
+    if (text.find(process.log == 0 ? 'b' : 'a') != std::string::npos)
+      return wrong_ = "it has entries of another log", true;
     if (!text.starts_with(before)) return wrong_ = text + " is read, and " + before + " was told", true;
     if (text.size() > told.size()) told = text;
     if ((';' + text).find(';' + own) != std::string::npos) return true;
