@@ -62,7 +62,8 @@ inline auto draw_looked_job(std::uint64_t seed, distrib::Consistency consistency
 
 inline auto hash_of_values(const std::vector<distrib::SharedBuffer>& blocks) -> std::string {
   distrib::Sha256 hash;
-  for (const distrib::SharedBuffer& block : blocks) hash.update(block->bytes());
+  for (const distrib::SharedBuffer& block : blocks)
+    if (block != nullptr) hash.update(block->bytes());  // null: of a shard without variables
   return distrib::to_hex(hash.finish());
 }
 
