@@ -118,7 +118,7 @@ const simulation::Planted look_mistakes[] = {
 
 }  // namespace
 
-TEST_CASE("Random runs find each mistake of an onlooker", "[.simulation][onlookers]") {
+TEST_CASE("Random runs find each mistake of an onlooker", "[simulation][onlookers]") {
   simulation::check_found(look_mistakes, 100);
 }
 

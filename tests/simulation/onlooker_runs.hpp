@@ -62,7 +62,8 @@ inline auto draw_looked_job(std::uint64_t seed, distrib::Consistency consistency
 
 inline auto hash_of_values(const std::vector<distrib::SharedBuffer>& blocks) -> std::string {
   distrib::Sha256 hash;
-  for (const distrib::SharedBuffer& block : blocks) hash.update(block->bytes());
+  for (const distrib::SharedBuffer& block : blocks)
+    if (block != nullptr) hash.update(block->bytes());  // null: of a shard without variables
   return distrib::to_hex(hash.finish());
 }
 
@@ -161,9 +162,7 @@ auto look_on(const LookedJob& of, const LookedJob* after, const distrib::sim::Op
   const auto started = [&](const Job& job) -> simulated::StartedJob {
     return {job, shard_kinds(StandardUpdaters{}), [&](Rank rank) -> simulated::Program {
               return {[&model, rank](Step step) { return model.wanted(step, rank); },
-                      [&model, rank](Step step, std::span<const SharedBuffer> values) {
-                        return model.contribution(step, rank, values);
-                      },
+                      [&model, rank](const Compute& work) { return model.contribution(work.step, rank, work.values); },
                       [&run](std::vector<SharedBuffer> values) { run.result = std::move(values); }};
             }};
   };
