@@ -16,6 +16,7 @@
 #   main-job   CPU time of the main job (2 parameter servers, 3 workers) outside of its model, compared with plain
 #              sockets that move the same bytes and with the whole job
 #   main-job-tls  the main job over mutual TLS, compared with the plain one
+#   onlookers  the time of a job with 1 and 8 onlookers, compared with none; memory of its parameter server
 #   parameters pushes and pulls of dense values and of rows of a table, compared with gRPC, and with ps-lite if PS_LITE
 #              names a checkout of it; tables in one process, compared with maps and locks; and kernels
 #   products   matrix products, compared with OpenBLAS
@@ -45,14 +46,14 @@ for name in "$@"; do
   case $name in
     --compiled) build=build/benchmarks_compiled compiled=ON ;;
     cuts | evaluator | fan | files | formats | guarantees | kernels | main-job | main-job-tensorflow | main-job-tls | \
-      parameters | objects | products | records | records-tensorflow | rpc | rpc-abuse | serving | torch)
+      onlookers | parameters | objects | products | records | records-tensorflow | rpc | rpc-abuse | serving | torch)
       names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
     *) echo "error: no benchmark '$name'" >&2; echo "$usage" >&2; exit 64 ;;
   esac
 done
 if [ ${#names[@]} -eq 0 ]; then
-  names=(cuts evaluator fan files formats kernels main-job main-job-tls parameters products records rpc rpc-abuse)
+  names=(cuts evaluator fan files formats kernels main-job main-job-tls onlookers parameters products records rpc rpc-abuse)
   [ $compiled = ON ] || names+=(guarantees)
 fi
 if [ $compiled = ON ]; then
@@ -74,6 +75,7 @@ for name in "${names[@]}"; do
   case $name in
     cuts) targets+=(benchmark_ps_cuts_benchmark benchmark_ps_saves_benchmark benchmark_ps_links_benchmark) ;;
     evaluator) targets+=(benchmark_main_job_evaluated distrib_command fashion_mnist_convert) ;;
+    onlookers) targets+=(benchmark_main_job_looked_at fashion_mnist_convert) ;;
     fan) targets+=(benchmark_ps_fan_benchmark benchmark_ps_simulate_benchmark) ;;
     files) targets+=(benchmark_files_tensors_benchmark) ;;
     formats) targets+=(benchmark_ps_formats_benchmark) ;;
@@ -143,6 +145,7 @@ measure() {  # NAME
   case $1 in
     cuts) python3 -B benchmarks/cuts.py $build ;;
     evaluator) convert && python3 -B benchmarks/evaluator.py $build $records ;;
+    onlookers) convert && python3 -B benchmarks/onlookers.py $build $records ;;
     fan) python3 -B benchmarks/fan.py $build ;;
     files) python3 -B benchmarks/files.py $build ;;
     serving) python3 -B benchmarks/serving.py $build ;;
