@@ -50,8 +50,8 @@ DISTRIB_SHA256_TARGET inline void sha256_four(Sha256Words& abef, Sha256Words& cd
 /// Returns the four words of the schedule that follow the 16 words `a`, `b`, `c`, `d`.
 DISTRIB_SHA256_TARGET inline auto sha256_next(const Sha256Words& a, const Sha256Words& b, const Sha256Words& c,
                                               const Sha256Words& d) noexcept -> Sha256Words {
-  const auto sum = reinterpret_cast<Sha256Words>(__builtin_ia32_sha256msg1(reinterpret_cast<Sha256Ints>(a),
-                                                                           reinterpret_cast<Sha256Ints>(b))) +
+  const auto sum = reinterpret_cast<Sha256Words>(
+                       __builtin_ia32_sha256msg1(reinterpret_cast<Sha256Ints>(a), reinterpret_cast<Sha256Ints>(b))) +
                    __builtin_shufflevector(c, d, 1, 2, 3, 4);
   return reinterpret_cast<Sha256Words>(
       __builtin_ia32_sha256msg2(reinterpret_cast<Sha256Ints>(sum), reinterpret_cast<Sha256Ints>(d)));
