@@ -148,7 +148,7 @@ using NewestCuts = std::map<std::uint32_t, std::map<std::uint32_t, CutKey>>;
 /// - The index that names a cut of each shard is the checkpoint. A process that finds all cuts of a wanted step writes
 ///   it. The last step is durable after its index only.
 /// - What is removed is justified by newer cuts that are durable.
-/// - A cut costs three requests at most: it is written, claims (and, at a step that the user wants, cuts) are listed, and
+/// - A cut costs three requests at most: it is written, claims (at a step that the user wants: and cuts) are listed, and
 ///   one more request removes older cuts, or lists the indexes of checkpoints if only these tell what may go. The
 ///   process that makes the checkpoint adds N + 5 for N shards.
 /// - Each replica of a shard has claims and cuts of its own, and all this holds for each by itself. A checkpoint may
@@ -204,8 +204,8 @@ class ObjectCutsCore {
     return newest_ && newest_->step == base && !is_wanted(step);
   }
   /// The protocol needs neither the cut of `step` nor any older one: one of the next saves removes them, several by one
-  /// request. `unneeded`: see `DropCut`; a job that is replayable keeps such a cut until newer ones justify its removal,
-  /// because another process may have begun with it; another job removes it at once.
+  /// request. `unneeded`: see `DropCut`; a job that is replayable keeps such a cut until newer ones justify that it
+  /// goes, because another process may have begun with it; another job removes it at once.
   void drop(Step step, bool unneeded, auto& out) { begin(drop_steps(step, unneeded), out); }
   /// The job is done: removes the cuts that no checkpoint has, if the checkpoint of the last step is there.
   void finish(auto& out) { begin(finish_steps(), out); }
@@ -303,8 +303,8 @@ class ObjectCutsCore {
   DISTRIB_DECL auto clear_claims(std::vector<ObjectClaim> claims) -> Steps<bool>;
   DISTRIB_DECL auto abort_uploads() -> Steps<bool>;
 
-  /// Makes the checkpoint of `step` if the cuts of all `shards` shards are in `listed`; then lets older ones go. Returns
-  /// why it cannot.
+  /// Makes the checkpoint of `step` if the cuts of all `shards` shards are in `listed`; then lets older ones go.
+  /// Returns why it cannot.
   DISTRIB_DECL auto merge(Step step, std::uint32_t shards, std::vector<CutKey> listed) -> Steps<Error>;
   /// Makes the checkpoint of one cut of each shard. Returns false if it cannot.
   DISTRIB_DECL auto merge_these(std::vector<CutKey> keys, Error& error) -> Steps<bool>;
