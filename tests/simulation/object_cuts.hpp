@@ -411,7 +411,9 @@ class Run {
     const Step common = buffers_from.front();
     if (now.step + 1 <= common) {  // what this step needs was let go: a worker sends the shard to the common cut
       if (!process.cuts().contains(common)) return replicas > 1 ? is_helped(process) : cannot_serve(process);
-      if (links && !can_read(process.cuts().at(common))) throw Wrong{"the common cut cannot be read"};
+      // Who has followed it may have ended with the job, and removed its cuts. Then it finds that when it reads.
+      if (links && !is_followed(process) && !can_read(process.cuts().at(common)))
+        throw Wrong{"the common cut cannot be read"};
       clock_ = std::max(clock_, common);
       restore = common;
       return true;
