@@ -133,10 +133,11 @@ TEST_CASE("Onlooker: several at once, with the rows of tables; one that a hook s
   WatchedCluster cluster;
   const NotesMeasured notes;
   auto watches = job(Evaluate{data.batch(64)}, notes).build(cluster.pool, cluster.onlooker(0));
-  auto stops = job(Evaluate{data.batch(64)}, HasSeenEnough{}).build(cluster.pool, cluster.onlooker(1));
+  const NotesMeasured enough;
+  auto stops = job(Evaluate{data.batch(64)}, enough, HasSeenEnough{}).build(cluster.pool, cluster.onlooker(1));
   auto watched = std::async(std::launch::async, [&] { return watches.run(); });
   auto stopped = std::async(std::launch::async, [&] { return stops.run(); });
-  auto chief = job(HoldsUntilSeen{5, notes.to}).build(cluster.pool, cluster.flags);
+  auto chief = job(HoldsUntilSeen{5, notes.to}, HoldsUntilSeen{5, enough.to}).build(cluster.pool, cluster.flags);
   CHECK(chief.run() == 0);
   CHECK(watched.get() == 0);
   const int code = stopped.get();

@@ -151,6 +151,8 @@ class OnlookerRun final : public LookOwner {
   void measure(const LookedAt& seen) {
     if (is_over_) return;
     told_ = {};
+    // The values at the end come without a pause. Asked for before the measurement, during which the job may end.
+    if (!seen.is_last) call(&LookClient::look_at_end);
     if (seen.step != measured_) {
       RuntimeValues values{plan_.model().variables()};
       assemble(planned_.layouts, seen.blocks, values);
@@ -161,7 +163,6 @@ class OnlookerRun final : public LookOwner {
     }
     if (seen.is_last) return finish(exit_code::done, {});
     if (const std::string reason = report_.stop_reason(); !reason.empty()) return stop(reason);
-    call(&LookClient::look_at_end);  // the values at the end come without a pause
     look_after_pause();
   }
 
