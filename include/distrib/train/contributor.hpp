@@ -125,8 +125,8 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   /// Computes the contribution (step, rank): reads `values` and writes `gradients`, one block per shard each. Returns
   /// the loss. With n = `Job::gradient_accumulation`, its batches are the n batches of the source from number
   /// ((step - 1) * ranks + rank) * n on; see `set_number` for a job whose ranks change. Reads them unless `prepare` has
-  /// done so. Throws what `prepare` throws; what the
-  /// model's `gradients()` throws is nested in a `std::runtime_error` that names step, rank and batch.
+  /// done so. Throws what `prepare` throws; what the model's `gradients()` throws is nested in a `std::runtime_error`
+  /// that names step, rank and batch.
   ///
   /// With H = `Job::local_steps`, the contribution of step s consists of the local steps (s - 1) * H + 1 to s * H. Each
   /// has the batches that the step of its number has in a job without local steps; the model, `FeedFn` and errors see
