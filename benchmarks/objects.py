@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures records of 1 KiB in an object store (versitygw that keeps connections open): in global order by a cache beside local files, in block order
-beside a stream, and the memory; whole objects and uploads beside boto3, s5cmd and bare sockets. Prints lines of
-results.jsonl.
+"""Measures records of 1 KiB in an object store (versitygw, which keeps connections open): in global order by a cache
+beside local files, in block order beside a stream, and the memory; whole objects and uploads beside boto3, s5cmd and
+bare sockets. Prints lines of results.jsonl.
 
 usage: objects.py BUILD_DIRECTORY [MIB]
 
