@@ -350,6 +350,7 @@ class Run {
     // The disk is lost; perhaps an older cut was kept elsewhere, or an older disk comes back.
     void lose() {
       std::pair<Disk, Bytes> old{disk, file};
+      is_other_disk = true;
       if (attic && run.chance(300)) {
         std::tie(disk, file) = *std::exchange(attic, std::nullopt);
         lowest.clear();
@@ -363,6 +364,7 @@ class Run {
 
     void start() {
       alive = true;
+      is_other_disk = false;
       pending.reset();
       early = nullptr;
       common = most_heard = 0;
@@ -455,8 +457,8 @@ class Run {
     }
     void on(distrib::stream_action::DropOthers&) {
       if (run.mistake_ == Mistake::other_history_kept) return;
-      const bool is_other = !core->agrees(labels.at(step));
-      std::erase_if(disk, [this](const auto& cut) { return !core->agrees(cut.second.label); });
+      const bool is_other = !core->agrees(step, labels.at(step));
+      std::erase_if(disk, [this](const auto& cut) { return !core->agrees(cut.first, cut.second.label); });
       if (!is_other) return;
       ++run.counts.dropped;
       go_to_newest();
@@ -629,6 +631,7 @@ class Run {
     Run& run;
     std::uint32_t i;
     bool alive = false;
+    bool is_other_disk = false;  // than that of the last process: the next one looks at it
     std::uint64_t life = 0;  // of its disk
     Disk disk;
     Bytes file;
@@ -709,7 +712,7 @@ class Run {
       });
     }
     void on(distrib::stream_action::OtherLife&) {
-      std::erase_if(buffer, [this](const auto& one) { return !core.log()->agrees(one.second.label); });
+      std::erase_if(buffer, [this](const auto& one) { return !core.log()->agrees(one.first, one.second.label); });
     }
     void on(distrib::stream_action::Ready&) { go(); }
     void on(distrib::stream_action::BeginAgain&) { begin(true); }
@@ -1146,7 +1149,7 @@ class Run {
     std::uint64_t next_batch = 0;
     for (Step step = 0;; ++step) {
       for (const auto& shard : shards_) {
-        const bool is_open = shard->core && shard->core->is_open();
+        const bool is_open = shard->core && shard->core->is_open() && !shard->is_other_disk;
         if (!is_open || shard->core->told() == nullptr || shard->core->told()->id() != told.id()) continue;
         const auto cut = shard->disk.find(step);
         const auto value = shard->values.find(step);
