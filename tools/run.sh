@@ -14,6 +14,18 @@ compile() {
   cmake --build build/tools --target distrib_command
 }
 
+# Prints the optional components of the library that the arguments need: http to read URLs, tls for certificates.
+components_for() {
+  local argument
+  for argument in "$@"; do
+    case $1:$argument in
+      *:--) return ;;  # what follows is for another program
+      records:*://* | checkpoint:*://* | export:*://* | store:*://*) echo http; return ;;
+      launch:--tls | status:--tls* | scale:--tls*) echo tls; return ;;
+    esac
+  done
+}
+
 # Output of the build goes to stderr, because stdout belongs to the command.
 (
   cd "$root"
@@ -21,6 +33,11 @@ compile() {
   . tools/setup.sh
   ensure_packages build tools
   [ "${1:-}" != render ] || ensure_packages render
+  for component in $(components_for "$@"); do
+    ensure_packages $component
+    # A build that was configured before the packages were there does not look for them again by itself.
+    grep -q "DISTRIB_TOOLS_${component^^}" build/tools/build.ninja 2>/dev/null || rm -f build/tools/build.ninja "$command"
+  done
   if [ -x "$command" ]; then
     mkdir -p $logs
     compile >$logs/distrib.log 2>&1 </dev/null || { cat $logs/distrib.log; exit 70; }

@@ -10,7 +10,8 @@
 packages_of() {
   case $1 in
     build) echo g++ cmake ninja-build ccache python3 ca-certificates libasio-dev libxtensor-dev zlib1g-dev ;;
-    example) echo libssl-dev openssl dataset-fashion-mnist; packages_of tools ;;
+    tls) echo libssl-dev openssl ;;
+    example) echo dataset-fashion-mnist; packages_of tls; packages_of tools ;;
     torch) echo libtorch-dev ;;
     gloo) echo libgloo-dev ;;
     blas) echo libxtensor-blas-dev libopenblas-dev ;;

@@ -22,20 +22,25 @@ usage='usage: examples/click/run.sh [--ps N] [--workers N] [--restart] [--tls] [
   --min_count N a value gets rows in the tables once N contributions have contained it (1)
   --max_rows N  most rows of each table; those that were used least go (no limit)
   --half_life N with --max_rows: steps after which a use counts as half a use (all uses count alike)
-  --export DIR  export the model to this directory while it is trained; build/examples/examples/click_serve DIR
-                127.0.0.1:8080 serves it. Not with --ps 0, nor --mode async or ssp
+  --export DIR  export the model to this directory (or URL, s3://BUCKET/PREFIX) while it is trained, and build the program
+                that serves it: build/examples/examples/click_serve DIR 127.0.0.1:8080. Not with --ps 0, nor --mode
+                async or ssp
   --export_every N   steps between two positions of the export (100)
   --export_ms N      milliseconds between two positions, instead of steps
 Example: examples/click/run.sh --ps 2 --workers 3 --restart --out out/click'
 set -euo pipefail
 job=click switches= components=
 values='--steps --replicas --mode --shards --batch --wide_rate --deep_rate --min_count --staleness --seed --save_every'
-values+=' --max_rows --half_life --evaluate_every --export --export_every --export_ms'
+values+=' --max_rows --half_life --evaluate_every --export_every --export_ms'
 . "$(dirname "${BASH_SOURCE[0]}")/../job.sh"
 
-examples=600000 files=()
+examples=600000 files=() exported=
 own_flag() {
   case $1 in
+    --export)
+      [ -n "${2:-}" ] || bad '--export needs a directory'
+      case $2 in *://*) exported=$2 ;; *) exported=$(from_start "$2") ;; esac
+      options+=(--export "$exported") used=2 ;;
     --examples)
       case ${2:-} in ''|*[!0-9]*) bad "--examples ${2:-}: not a number" ;; esac
       examples=$2 used=2 ;;
@@ -50,8 +55,9 @@ own_flag() {
 }
 read_flags "$@"
 for file in "${files[@]}"; do [ -r "$file" ] || { echo "error: $file: cannot read this file" >&2; exit 66; }; done
-ensure_packages build tools
-build_job convert train
+ensure_packages build tools ${tls:+tls}
+case $exported in *://*) ensure_packages http ;; esac
+build_job convert train ${exported:+serve}
 
 source="--generate $examples $((10#$examples / 10))"
 if [ ${#files[@]} -gt 0 ]; then source=$(ls -lL --time-style=full-iso -- "${files[@]}"); fi
@@ -67,6 +73,9 @@ if [ ! -e $records/complete ] || [ "$(cat $records/complete)" != "$source" ]; th
   echo "$source" >$records/complete
 fi
 
+if [ -n "$exported" ]; then
+  printf 'To serve the model while it is trained:\n  %s %s 127.0.0.1:8080\n' "$PWD/$build/examples/click_serve" "$exported"
+fi
 train_job $records
 cat <<END
 Try next: examples/click/run.sh --ps 0       one process, the same bits: compare parameters_sha256

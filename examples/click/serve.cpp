@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers probabilities of clicks over HTTP while the click job trains and exports. `click_serve LOG HOST:PORT`, where LOG is
-// a directory or a URL:
+// Answers probabilities of clicks over HTTP while the click job trains and exports. `click_serve LOG HOST:PORT`, where
+// LOG is a directory or a URL:
 //   POST /predict       lines of Criteo's text; answers {"position":..,"step":..,"probabilities":[..]}
 //   GET  /status.json   the position that is served, the newest one, digests, what happened
 //   GET  /metrics       the same for Prometheus

@@ -55,7 +55,6 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
           .with_seed(s.seed)
           .with_local_mode({.workers = s.workers, .shards = s.shards})
           .with_replicas(s.replicas)
-          .with_object_stores(object_stores())
           .with_cluster_mode({.start_within = std::chrono::seconds{s.start_within},
                               .replay_budget_bytes = s.replay_kib << 10,
                               .secret = secret,

@@ -184,7 +184,7 @@ int main(int argc, char** argv) try {
                                            "Commits the newest state once more as a base, and removes what is older\n"
                                            "than the base before it. The job may go on meanwhile.");
   for (CLI::App* one : {list, verify, compact}) {
-    one->add_option("DIR", exported.directory, "The directory of the log")->required();
+    one->add_option("DIR", exported.directory, "The directory of the log, or its URL: s3://BUCKET/PREFIX")->required();
     one->add_flag("--json", exported.json, "Print JSON lines");
   }
   logs->footer(

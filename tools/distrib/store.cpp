@@ -39,6 +39,7 @@ void add_store(CLI::App& app, StoreOptions& options, int& code) {
   check->add_flag("--read-only", options.read_only, "Write nothing: only list and read");
   check->add_flag("--json", options.json, "Print one JSON object per line, one for each check");
   check->footer(
+      "Export logs and the logs of streams also need conditional writes: `put if absent` and `replace if version`.\n"
       "Exit code: 0 everything that data and checkpoints need works, 64 wrong usage, 66 there is no such\n"
       "bucket, 69 no answer, 74 something that is needed does not work.\n"
       "Example: distrib store check s3://bucket/run");
@@ -192,10 +193,11 @@ class Checks {
     tell(what, holds ? "yes" : "no: not for checkpoints", holds);
     if (!holds) report_.worst(exit_io);
   }
-  /// Reports a write that the store must refuse. Nothing that this library does needs it.
+  /// Reports a write that the store must refuse. Data and checkpoints do not need that, export logs and streams do.
   void tell_condition(const std::string& what, const Error& error) {
     const bool honoured = error.code == s3_errc::condition_failed;
-    tell(what, honoured ? "yes" : !error ? "ignored: it replaced the object" : "no: " + error.code.message(), honoured);
+    const std::string reason = !error ? "ignored: it replaced the object" : "no: " + error.code.message();
+    tell(what, honoured ? "yes" : reason + ": not for export logs and streams", honoured);
   }
 
   void tell(const std::string& what, const std::string& text, bool good) {

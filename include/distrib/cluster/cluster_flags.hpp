@@ -22,10 +22,9 @@ inline namespace v0 {
 /// The flags are --job_name, --task_index (default 0), --ps_hosts and --worker_hosts. One dash works too, and both
 /// --name=value and --name value. If a flag occurs several times, the last one counts. `--` ends the flags. --flagfile
 /// inserts the flags of a file, one flag per line; a file may name others. An evaluator has the host lists of the other
-/// tasks and index 0, an onlooker has them and any index, and both are in none of these lists. Only if none of the four flags is present, reads TF_CONFIG from
-/// the environment; an empty TF_CONFIG counts as not set. A TF_CONFIG with no task, or with one task and no ps,
-/// describes no
-/// cluster: this process is the whole job.
+/// tasks and index 0. An onlooker has these lists and any index. Both are in none of the lists. Only if none of the
+/// four flags is present, reads TF_CONFIG from the environment; an empty TF_CONFIG counts as not set. A TF_CONFIG with
+/// no task, or with one task and no ps, describes no cluster: this process is the whole job.
 ///
 /// --ranks says how many ranks the job has, if its workers are not one rank each; it may stand beside TF_CONFIG, too.
 ///
@@ -53,8 +52,8 @@ struct ClusterFlags {
       {"job_name", "string", "ps, worker, evaluator or onlooker; without it this process is the whole job"},
   }};
 
-  /// "ps", "worker", "evaluator" or "onlooker"; from TF_CONFIG also "chief" (TensorFlow 1's "master"). "": there is no cluster, and
-  /// this process is the whole job.
+  /// "ps", "worker", "evaluator" or "onlooker"; from TF_CONFIG also "chief" (TensorFlow 1's "master"). "": there is no
+  /// cluster, and this process is the whole job.
   std::string job_name;
   std::uint32_t task_index = 0;  ///< Index of this task in its job.
   std::vector<std::string> ps_hosts;  ///< host:port of each ps task.

@@ -24,19 +24,19 @@ struct EmbeddingOptions {
   /// A key gets its row at the update that is the `min_count`-th to contain it. 1: at the first. Above 4095 counts as
   /// 4095. The trainer throws `train_errc::bad_embedding` if this is 0, or if it is not 1 and `rows` is not 0.
   std::uint32_t min_count = 1;
-  /// A key is removed if none of the last `evict_after` updates contained it, at most 126
-  /// updates later. 0: no key is removed. The trainer throws `train_errc::bad_embedding` if neither this nor
-  /// `rows` is 0.
+  /// A key is removed if none of the last `evict_after` updates contained it; it may stay up to 126 updates longer. 0:
+  /// no key is removed. The trainer throws `train_errc::bad_embedding` if neither this nor `rows` is 0.
   std::uint64_t evict_after = 0;
   /// Format in which the rows are kept where they are trained. The updater's slots always stay float32.
   FloatFormat kept_as = FloatFormat::float32;
-  /// True: keys are removed for `evict_after` a few with each update. False: all with each 64th update, which then takes
-  /// longer. Which keys are removed when differs. Needs `evict_after`.
+  /// How keys are removed for `evict_after`. True: a few with each update. False: all with each 64th update, which then
+  /// takes longer. A key is removed at another update with true than with false. Needs `evict_after`.
   bool evict_in_turns = false;
   /// Most keys that have a row, on all servers together: a table that never fills up. It counts as the next multiple of
-  /// 1024, because each of 1024 virtual shards has the same limit. After an update that made more, those of the virtual
-  /// shard that were used least are removed, the same ones on any number of servers. A key that comes back begins with its
-  /// initial row. Only for any keys; best above 65 536. 0: no limit, and a job ends when a server's memory is used up.
+  /// 1024, because each of 1024 virtual shards has the same limit. If an update makes more rows than a virtual shard may
+  /// have, the keys of this virtual shard that were used least are removed; which keys, does not depend on the number of
+  /// servers. A key that comes back begins with its initial row. Only for tables with `rows` 0; best above 65 536. 0: no
+  /// limit, and a job ends when a server's memory is used up.
   std::uint64_t max_rows = 0;
   /// After this many updates a use counts as half a use: the updates of some days, for example. Counted in steps of 64
   /// updates, up to update 2^26 of the job: from then on nothing is halved. 0: all uses count the same, however long

@@ -30,8 +30,8 @@ enum class export_errc {
   /// The next position needs more memory than the limit. The replica serves the position before it. Raise
   /// `memory_bytes`.
   too_large,
-  /// The model has no table or variable of this name. The message has the name; `ModelReplica::tables` lists those that
-  /// there are.
+  /// The model has no table or variable of this name. The message has the name; `ModelView::manifest` and
+  /// `ReplicaStatus::tables` list the tables that there are.
   unknown_name,
   /// A key of a table with numbered rows is not below the number of rows. Correct the key.
   no_such_row,

@@ -50,7 +50,8 @@ inline constexpr ErrorText train_texts[] = {
     {train_errc::no_workers, failure::invalid_argument,
      "a job needs at least one worker, one parameter server, and one shard on each: raise the number that is 0"},
     {train_errc::nothing_to_evaluate, failure::invalid_argument,
-     "an evaluator needs the hooks Evaluate and SaveCheckpoint: it measures the checkpoints in that directory"},
+     "an evaluator needs the hooks Evaluate and SaveCheckpoint: it measures the checkpoints in that directory; an "
+     "onlooker needs Evaluate"},
     {train_errc::no_such_variable, failure::invalid_argument,
      "no variable or table has this name or prefix, or fits this predicate: use a name of the job, or the beginning of "
      "one"},

@@ -79,9 +79,9 @@ class S3Sessions {
 }  // namespace detail
 
 /// Returns a function that opens the directories of S3, Google Cloud Storage and other stores by their URLs, as
-/// `S3Location` has them: for `ServerOptions::open_store`, `TrainerBuilder::with_object_stores` and
-/// `ExportSource::open_store`. Then cuts, checkpoints and export logs may be in `s3://bucket/run`. Directories of one
-/// bucket share a session.
+/// `S3Location` has them: for `ServerOptions::open_store`, `TrainerBuilder::with_object_stores`,
+/// `ExportSource::open_store` and `FollowFiles::open_store`. Then cuts, checkpoints, export logs, and the files and the
+/// log of a stream may be in `s3://bucket/run`. Directories of one bucket share a session.
 ///
 /// `options`: as for other uses of the store. A cut longer than `part_bytes`, but at least 64 MiB, is written in parts.
 /// What fails is tried `retry.attempts` times, at most 3, because a parameter server tries again by itself.
