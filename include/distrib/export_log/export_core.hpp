@@ -164,6 +164,8 @@ class ExportCore {
   [[nodiscard]] auto newest() const noexcept -> const std::optional<LogManifest>& { return view_.manifest; }
   /// True if a part of this process is not known to be committed.
   [[nodiscard]] auto has_pending() const noexcept -> bool { return !pending_.empty() || !taken_.empty(); }
+  /// True if such a part is written: a `poll` may commit it.
+  [[nodiscard]] auto has_written() const noexcept -> bool { return !pending_.empty(); }
 
  private:
   enum class Phase : std::uint8_t { idle, reading_to_start, starting, reading, reading_votes, committing };

@@ -44,8 +44,10 @@ struct ExportStatus {
 /// its shell to write it (`perform_export`). `ExportCore` decides.
 ///
 /// The shell calls `next` after each event, does that work on another thread, and calls `performed`. Only one piece of
-/// work is under way at a time. What fails is tried again after a pause, first a part whose rows are copied already.
-/// Memory: at most `most_waiting` parts, and that of the last step, which is never left out and has all rows.
+/// work is under way at a time. Votes and commits go before parts, which may be large: so when a part is written, all
+/// that it lets the log commit is committed before the next part is written. What fails is tried again after a pause,
+/// first a part whose rows are copied already. Memory: at most `most_waiting` parts, and that of the last step, which is
+/// never left out and has all rows.
 ///
 /// Events in, work out; no clock, no I/O, no thread. Threads: one at a time, the thread of the store.
 class ShardExports final : public StoreObserver {
@@ -107,6 +109,12 @@ class ShardExports final : public StoreObserver {
   DISTRIB_DECL void part_written(const TakenPart& part, ExportWork& work);
   DISTRIB_DECL void failed(ExportWork work, Instant now);
   DISTRIB_DECL void take(ExportActions& actions);
+  [[nodiscard]] DISTRIB_DECL auto may_poll(Instant now) const -> bool;
+  // Something has come further: looks again before the next part.
+  void poll_soon() noexcept {
+    wants_poll_ = true;
+    part_is_next_ = false;
+  }
   [[nodiscard]] DISTRIB_DECL static auto state_of(ShardStore& store) -> RowDigest;
 
   ExportSettings settings_;
@@ -121,13 +129,13 @@ class ShardExports final : public StoreObserver {
   Step begun_at_ = 0;  // the step at which this run began
   RowDigest begun_state_;
   bool is_begun_ = false;  // the log was compared with the state of that step
-  bool is_replaced_ = false;  // another process had the number since
   Step step_ = 0;
   std::map<Step, std::uint64_t> named_;  // steps that the chief named, with the numbers of their exports
-  std::deque<ExportWork> queue_;
+  std::deque<ExportWork> queue_;  // actions, then parts and what removes old positions
   std::size_t waiting_ = 0;  // parts in the queue or under way
   bool is_under_way_ = false;
   bool wants_poll_ = false;
+  bool part_is_next_ = false;  // of the queue: the log was looked at since the last part, or something has failed
   bool is_behind_ = false;  // a step was left out
   LogChain chain_;  // as the log was read last
   Step base_at_ = 0;  // the newest step that has all rows because deltas outweighed the base
