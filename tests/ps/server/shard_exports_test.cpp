@@ -640,6 +640,8 @@ TEST_CASE("shards that export write a base when the deltas since the last one ou
       deltas += bytes;
       largest = std::max(largest, bytes);
       CHECK(deltas <= base + 12 * largest);
+      CHECK(manifest.base_bytes == base);
+      CHECK(manifest.delta_bytes == deltas);
       continue;
     }
     if (base != 0 && !is_late) CHECK(deltas > base / 2);

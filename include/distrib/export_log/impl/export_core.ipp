@@ -193,6 +193,7 @@ DISTRIB_DECL auto ExportCore::manifest_of(std::span<const std::optional<LogVote>
       manifest.tables[table].digest += vote->tables[table].digest;
     }
   }
+  manifest.add_up_bytes(view_.manifest ? &*view_.manifest : nullptr);
   return manifest;
 }
 

@@ -137,7 +137,6 @@ class ShardExports final : public StoreObserver {
   bool wants_poll_ = false;
   bool part_is_next_ = false;  // of the queue: the log was looked at since the last part, or something has failed
   bool is_behind_ = false;  // a step was left out
-  LogChain chain_;  // as the log was read last
   Step base_at_ = 0;  // the newest step that has all rows because deltas outweighed the base
   std::string last_written_;  // name of the newest part of this run
   Instant not_before_{};  // after a failure

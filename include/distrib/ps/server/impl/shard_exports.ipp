@@ -42,7 +42,6 @@ DISTRIB_DECL void ShardExports::begin(ShardStore& store, Step step, const Lineag
   queue_.clear();
   waiting_ = 0;
   wants_poll_ = is_behind_ = part_is_next_ = false;
-  chain_ = {};
   base_at_ = 0;
   poll_at_.reset();
   last_written_.clear();
@@ -95,10 +94,10 @@ DISTRIB_DECL auto ShardExports::leaves_out(Step step, std::uint64_t number) -> b
 }
 
 // A replica that begins reads the newest base and all that follows it. Before another base is written for that reason,
-// the last one must be committed: then `chain_` has it, or it is known that another shard had a delta there.
+// the last one must be committed: then the newest position counts from it, or another shard had a delta there.
 DISTRIB_DECL auto ShardExports::wants_base(std::uint64_t number) const -> bool {
-  return number != 0 && number % base_turn == 0 && chain_.outweighs() && core_->newest() &&
-         core_->newest()->step >= base_at_;
+  const std::optional<LogManifest>& newest = core_->newest();
+  return number != 0 && number % base_turn == 0 && newest && newest->outweighs_base() && newest->step >= base_at_;
 }
 
 DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
@@ -217,7 +216,6 @@ DISTRIB_DECL auto ShardExports::next(Instant now) -> std::optional<ExportWork> {
       if (part != nullptr && (*part)->on_written) (*part)->on = last_written_;
     }
     is_under_way_ = true;
-    work.chain = chain_;
     return work;
   }
 }
@@ -239,7 +237,6 @@ DISTRIB_DECL void ShardExports::performed(ExportWork work, Instant now) {
 
 DISTRIB_DECL void ShardExports::answer(const ExportAction& action, ExportWork& work, ExportActions& out) {
   if (std::holds_alternative<export_action::ReadLog>(action)) {
-    chain_ = std::move(work.chain);
     core_->log_read(std::move(work.view), out);
   } else if (std::holds_alternative<export_action::SwapHead>(action)) {
     if (!work.is_swapped) poll_soon();  // another process was faster
