@@ -57,6 +57,13 @@ DISTRIB_DECL auto sorted_part_rows(const ExportedRows& rows, std::size_t dim, Fl
 
 }  // namespace detail
 
+DISTRIB_DECL auto TakenPart::size_bytes() const noexcept -> std::uint64_t {
+  std::uint64_t bytes = dense->size();
+  for (const ExportedRows& table : tables)
+    bytes += sizeof(std::uint64_t) * (table.keys.size() + table.gone.size()) + sizeof(float) * table.values.size();
+  return bytes;
+}
+
 DISTRIB_DECL ExportPartWriter::ExportPartWriter(const Job& job, std::uint32_t shard)
     : layout_{job, shard}, shards_{job.shards()} {
   for (std::size_t i = 0; i < layout_.tables().size(); ++i) {

@@ -41,6 +41,7 @@ DISTRIB_DECL void ShardExports::begin(ShardStore& store, Step step, const Lineag
   ++run_;
   queue_.clear();
   waiting_ = 0;
+  waiting_bytes_ = 0;
   wants_poll_ = is_behind_ = part_is_next_ = false;
   base_at_ = 0;
   poll_at_.reset();
@@ -52,6 +53,15 @@ DISTRIB_DECL void ShardExports::begin(ShardStore& store, Step step, const Lineag
   ExportActions out;
   core_->start(out);
   take(out);
+}
+
+DISTRIB_DECL auto ShardExports::bytes_of_all_rows(const ShardStore& store) -> std::uint64_t {
+  std::uint64_t bytes = store.layout().block_bytes();
+  if (store.tables() == nullptr) return bytes;
+  const std::vector<TableSize> sizes = store.tables()->sizes();
+  for (std::size_t table = 0; table < sizes.size(); ++table)
+    bytes += sizes[table].rows * (sizeof(std::uint64_t) + sizeof(float) * store.layout().tables()[table].info().dim);
+  return bytes;
 }
 
 DISTRIB_DECL auto ShardExports::state_of(ShardStore& store) -> RowDigest {
@@ -86,11 +96,13 @@ DISTRIB_DECL void ShardExports::applied(std::uint64_t count, ShardStore& store) 
 
 // Files are slower than steps. A position needs each shard, so shards must not leave out different steps: one that has
 // left out a step exports only each eighth export, at which the others begin a new chain, until all is committed.
-DISTRIB_DECL auto ShardExports::leaves_out(Step step, std::uint64_t number) -> bool {
+DISTRIB_DECL auto ShardExports::leaves_out(Step step, std::uint64_t number, const ShardStore& store) -> bool {
   if (number == 0 || step == total_steps_) return false;
-  if (waiting_ >= most_waiting) is_behind_ = true;
+  const bool is_too_much =
+      waiting_ >= most_small || (waiting_ >= most_waiting && waiting_bytes_ >= 2 * bytes_of_all_rows(store));
+  if (is_too_much) is_behind_ = true;
   else if (waiting_ == 0 && !core_->has_pending()) is_behind_ = false;
-  return waiting_ >= most_waiting || (is_behind_ && number % rules_.most_pending != 0);
+  return is_too_much || (is_behind_ && number % rules_.most_pending != 0);
 }
 
 // A replica that begins reads the newest base and all that follows it. Before another base is written for that reason,
@@ -105,7 +117,7 @@ DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
   const bool is_newest = newest && newest->lineage == lineage_ && newest->step == step;
   const std::uint64_t number = number_of(step);
   if ((number == 0 && !is_newest) || !core_->has_started()) return;  // changes are counted on
-  if (leaves_out(step, number)) {
+  if (leaves_out(step, number, store)) {
     ++status_.left_out;
     return;
   }
@@ -132,6 +144,7 @@ DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
   core_->taken();
   if (is_base) base_at_ = step;
   ++waiting_;
+  waiting_bytes_ += part->size_bytes();
   status_.taken = step;
   status_.digest = part->state;
   ExportWork work;
@@ -248,6 +261,7 @@ DISTRIB_DECL void ShardExports::answer(const ExportAction& action, ExportWork& w
 
 DISTRIB_DECL void ShardExports::part_written(const TakenPart& part, ExportWork& work) {
   --waiting_;
+  waiting_bytes_ -= part.size_bytes();
   last_written_ = work.part.name;
   core_->written(part.step, std::move(work.part), std::move(work.tables));
   if (core_->has_written()) poll_soon();
