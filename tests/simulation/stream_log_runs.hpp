@@ -482,6 +482,7 @@ class Run {
       const bool was_open = core->is_open();
       if (i == 0 && !was_open && id == core->id()) {
         run.life_of_[id] = life;
+        run.begun_with_[id] = run.lives_so_far_;
         ++run.counts.lives;
       }
       distrib::StreamShardActions out;
@@ -1069,8 +1070,12 @@ class Run {
     const std::pair key{life == life_of_.end() ? 0 : life->second, batch};
     if (contents_.try_emplace(key, bytes).first->second != bytes) throw std::logic_error{"a batch has two contents"};
   }
-  // What a shard counted stays while one of those that counted it has its disk.
+  // What a shard counted stays while one of those that counted it has its disk. A disk that was lost after a life began
+  // may take up an earlier life once more, with a worker that has heard of no other. That counts for nothing: the shard
+  // drops it when it hears of the later life.
   void counted(Step step, const StreamSum& what, const Shard& shard) {
+    const auto is_older = [&](const auto& later) { return later.second < shard.life; };
+    if (std::any_of(begun_with_.upper_bound(shard.core->id()), begun_with_.end(), is_older)) return;
     std::map<StreamSum, std::set<std::pair<std::uint32_t, std::uint64_t>>>& histories = histories_[step];
     histories[what].emplace(shard.i, shard.life);
     for (const auto& [other, by] : histories)
@@ -1406,6 +1411,7 @@ class Run {
   std::map<std::pair<End, End>, std::uint64_t> still_;  // until when nothing arrives
   std::map<std::uint32_t, std::uint64_t> down_;
   std::map<StreamLogId, std::uint64_t> life_of_;
+  std::map<StreamLogId, std::uint64_t> begun_with_;  // `lives_so_far_` when a life of the log began
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> contents_;
   std::map<Step, std::map<StreamSum, std::set<std::pair<std::uint32_t, std::uint64_t>>>> histories_;
   std::map<StreamSum, std::pair<StreamSum, distrib::StreamItem>> items_;
