@@ -1896,8 +1896,13 @@ TEST_CASE("ShardService: nobody waits for a rank that looks on", "[ps]") {
 TEST_CASE("ShardService: the ranks of other jobs cannot change", "[ps]") {
   ServiceBench bench{job_of(1, 9, 3)};
   bench.join_all();
+  const std::string fixed = "the ranks of this job cannot change, or it has not begun: start it with most_ranks";
+  const std::string place = "/job:ps/task:0, shard 0: the ranks of its job are fixed";
   bench.tell({{"",
                bench.call<distrib::Scale>('g', 1, asked_for(40, 9, {0})),
-               {"g1 failed: the ranks of this job cannot change, or it has not begun: start it with most_ranks "
-                "(/job:ps/task:0, shard 0: the ranks of its job are fixed)"}}});
+               {"shell a client asks for ranks 0 (1) from step 40: refused by " + place + ": " + fixed,
+                "g1 failed: " + fixed + " (" + place + ")"}},
+              {"a question is not reported",
+               bench.call<distrib::Scale>('g', 2),
+               {"g2 failed: " + fixed + " (" + place + ")"}}});
 }
