@@ -467,7 +467,9 @@ class ShardService final : private ShardSink {
                                ": " + refused.code.message());
       return call.fail(refused.code, refused.where);
     }
-    if (request.entry == nullptr) return call.reply({false, log->horizon(), core_->step(), log->log()});
+    if (request.entry == nullptr)
+      return call.reply(
+          {false, log->horizon(), core_->step(), log->log(), static_cast<Rank>(log->first()->ranks.size())});
     log->propose(scaling_.add(request, std::move(call)), *request.entry);
     write_ranks();
   }
