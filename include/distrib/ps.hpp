@@ -7,7 +7,9 @@
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/initial_name.hpp>
 #include <distrib/ps/job/rank_log.hpp>
+#include <distrib/ps/job/rank_rate.hpp>
 #include <distrib/ps/job/rank_text.hpp>
+#include <distrib/ps/job/rate_rule.hpp>
 #include <distrib/ps/job/reduction_order.hpp>
 #include <distrib/ps/job/row_mean.hpp>
 #include <distrib/ps/job/step.hpp>

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Ranks that change: a job of 4 ranks that becomes one of 12 that becomes one of 3, by `distrib scale`, while workers come
 # and go and both parameter servers are killed, ends with the bits of one process that is given what the command printed,
-# and of a job of one worker and one parameter server with a secret that is scaled at the same steps. Also what is
-# refused. ctest calls it in build/PRESET/tests, where the programs are ../examples/fashion_mnist_* and ../tools/distrib.
+# and of a job of one worker and one parameter server with a secret that is scaled at the same steps. The learning rate
+# changes with them, once with a warm-up. Also what is refused. ctest calls it in build/PRESET/tests, where the programs
+# are ../examples/fashion_mnist_* and ../tools/distrib.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
 unset TF_CONFIG NO_COLOR DISTRIB_TLS_DIRECTORY DISTRIB_SECRET DISTRIB_SECRET_FILE DISTRIB_RANKS
@@ -108,11 +109,16 @@ for task in [("ps", 0), ("ps", 1), ("worker", 0), ("worker", 1)]:
     many.start(*task)
 until("2 processes serve 4 ranks", lambda: many.is_served(range(4), (0, 1)))
 running["worker", 1].send_signal(signal.SIGSTOP)  # no step is done meanwhile, however fast the machine is
-log = many.scaled("--ranks", "0-11", "--at", "120")
+log = many.scaled("--ranks", "0-11", "--at", "120", "--rate", "linear", "--warm_up", "40")
+if "rate 1 to 3 within 40" not in log:
+    sys.exit(f"12 ranks for 4, and the rate is not in {log}")
 refused(many.scale("--ranks", "1-3"), 64, "rank 0 is missing, which the chief makes")
 refused(many.scale("--ranks", "0-3", "--at", "1"), 64, "the first possible one is ")
 refused(many.scale("--ranks", "0-16"), 64, "all below most_ranks")
 refused(many.scale("--ranks", "x"), 64, "give ranks like this: 0-15,20")
+refused(many.scale("--ranks", "0-3", "--rate", "x"), 64, "give keep, linear, sqrt, or a factor")
+refused(many.scale("--ranks", "0-3", "--rate", "0"), 64, "give a factor from 1e-4 to 1e4")
+refused(many.scale("--ranks", "0-3", "--warm_up", "5"), 64, "the rate is kept")
 running["worker", 1].send_signal(signal.SIGCONT)
 many.start("worker", 2)
 until("3 processes serve 12 ranks", lambda: many.is_served(range(12), (0, 1, 2)))
@@ -120,11 +126,12 @@ kill("ps", 1)
 many.start("ps", 1)
 until("the first change", lambda: many.step() > 122)
 kill("worker", 1)  # for ever: its ranks are adopted after 4 s
-log += many.scaled("--ranks", "0,2,5", "--at", "240")
+log += many.scaled("--ranks", "0,2,5", "--at", "240", "--rate", "sqrt")
 kill("ps", 0)
 many.start("ps", 0)
 until("the second change", lambda: many.step() > 262)
 until("only 3 ranks are served", lambda: set(many.serving()) == {0, 2, 5})
+until("the factor of the rate is shown", lambda: "the schedule times 0.866" in many.status())
 shown = many.scaled()
 if sorted(shown.split("\n")) != sorted(log.split("\n")):
     sys.exit(f"the log is {shown}, and not {log}")
@@ -139,8 +146,8 @@ for task in [("ps", 0), ("worker", 0)]:
     one.start(*task)
 until("1 process serves 4 ranks", lambda: one.is_served(range(4), (0,)))
 running["worker", 0].send_signal(signal.SIGSTOP)
-one.scaled("--ranks", "0-11", "--at", "120")
-one.scaled("--ranks", "0,2,5", "--at", "240")
+one.scaled("--ranks", "0-11", "--at", "120", "--rate", "linear", "--warm_up", "40")
+one.scaled("--ranks", "0,2,5", "--at", "240", "--rate", "sqrt")
 running["worker", 0].send_signal(signal.SIGCONT)
 refused(one.ask("scale", "--ps", one.servers[0]), 64, "secret")
 one.end()
@@ -153,6 +160,9 @@ same_bits many "$expected"
 same_bits one "$expected"
 "${train[@]}" --workers 4 --most_ranks 16 --out fixed >fixed.log
 [ "$(hash_of fixed)" != "$expected" ] || fail 'the changes have changed nothing'
+sed 's/ rate .*//' log >plain
+"${train[@]}" --workers 4 --most_ranks 16 --rank_log plain --out plain_rate >plain_rate.log
+[ "$(hash_of plain_rate)" != "$expected" ] || fail 'the learning rate has changed nothing'
 
 # --- what is refused ---
 refused() {  # SENTENCE LAUNCH_OPTION... -- TRAIN_OPTION...

@@ -3,8 +3,14 @@
 
 #include "support/catch.hpp"
 
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <vector>
 
 using distrib::Sgd;
 using distrib::StandardUpdaters;
@@ -102,4 +108,51 @@ TEST_CASE("UpdaterList: may name an updater of the library again", "[optimizer]"
 TEST_CASE("UpdaterList: refuses an updater that would train with other numbers", "[optimizer]") {
   CHECK(made_of(distrib::updaters<Forgetful>, "forgetful rate=0.5") == "forgetful rate=0.5");
   CHECK(made_of(distrib::updaters<Forgetful>, "forgetful rate=0.25").empty());
+}
+
+namespace {
+
+/// Returns the values and slots after three updates with this learning rate and this factor.
+auto after_three_updates(std::string text, const std::string& rate, double factor) -> std::vector<std::vector<float>> {
+  text.replace(text.find("RATE"), 4, rate);
+  const auto updater = StandardUpdaters{}(text);
+  REQUIRE(updater);
+  CHECK(updater->scales_rate());
+  std::vector<std::vector<float>> all{{1.0F, -2.0F, 0.5F}};
+  for (const distrib::Slot& slot : updater->slots()) all.emplace_back(3, slot.begins_as_value ? 1.0F : slot.initial);
+  std::vector<std::span<float>> slots{all.begin() + 1, all.end()};
+  for (std::uint64_t count = 1; count <= 3; ++count) {
+    const float gradient[] = {0.25F, 0.75F, -0.125F * static_cast<float>(count)};
+    updater->apply({.count = count, .rate_factor = factor}, gradient, all[0], all[0], slots);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("UpdaterList: each updater of the library multiplies its learning rate by the factor of the update",
+          "[optimizer]") {
+  for (const std::string text :
+       {"sgd learning_rate=RATE", "momentum learning_rate=RATE momentum=0.9 use_nesterov=false",
+        "momentum learning_rate=RATE momentum=0.9 use_nesterov=true",
+        "adagrad learning_rate=RATE initial_accumulator_value=0.1",
+        "rmsprop learning_rate=RATE decay=0.9 momentum=0.5 epsilon=1e-10",
+        "centered_rmsprop learning_rate=RATE decay=0.9 momentum=0.5 epsilon=1e-10",
+        "adam learning_rate=RATE beta1=0.9 beta2=0.999 epsilon=1e-08",
+        "amsgrad learning_rate=RATE beta1=0.9 beta2=0.999 epsilon=1e-08",
+        "lazy_adam learning_rate=RATE beta1=0.9 beta2=0.999 epsilon=1e-08",
+        "adamw learning_rate=RATE beta1=0.9 beta2=0.999 epsilon=1e-08 weight_decay=0.004",
+        "ftrl learning_rate=RATE learning_rate_power=-0.5 initial_accumulator_value=0.1 l1=0 l2=0 l2_shrinkage=0",
+        "torch_adam learning_rate=RATE beta1=0.9 beta2=0.999 epsilon=1e-08 weight_decay=0.01 "
+        "decoupled_weight_decay=true",
+        "torch_adagrad learning_rate=RATE rate_decay=0.1 weight_decay=0 initial_accumulator_value=0 epsilon=1e-10",
+        "torch_rmsprop learning_rate=RATE decay=0.99 epsilon=1e-08 weight_decay=0 momentum=0.5",
+        "moving_average decay=0.5 sgd learning_rate=RATE"}) {
+    CAPTURE(text);
+    const auto doubled = after_three_updates(text, "0.25", 2);
+    CHECK(doubled == after_three_updates(text, "0.5", 1));
+    CHECK(doubled != after_three_updates(text, "0.25", 1));
+  }
+  CHECK_FALSE(distrib::AnyUpdater{Still{}}.scales_rate());
+  CHECK_FALSE(distrib::averaged(Still{}, {.decay = 0.5F}).scales_rate());
 }

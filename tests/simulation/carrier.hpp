@@ -387,6 +387,10 @@ class Carrier {
     distrib::RankEntry entry{from, ++newest_entry_, {}};
     for (Rank rank = 0; rank < ranks_.size(); ++rank)
       if (of_scaling_.percent(50) || rank == 0) entry.ranks.push_back(rank);
+    // numbers whose sums and products are exact
+    if (of_scaling_.percent(50)) entry.rate.from = of_scaling_.pick<double>({0.25, 0.5, 2, 3});
+    entry.rate.to = of_scaling_.percent(50) ? entry.rate.from : of_scaling_.pick<double>({0.5, 1, 1.5, 4});
+    if (entry.rate.from != entry.rate.to) entry.rate.steps = of_scaling_.pick<Step>({1, 2, 4, 8});
     return entry;
   }
 

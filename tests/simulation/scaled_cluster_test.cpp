@@ -187,11 +187,10 @@ TEST_CASE("The requested seeds of a simulated cluster whose ranks change", "[.se
     const std::uint64_t now = std::min(piece, count - done);
     run_scaled(from + done, now, all);
     done += now;
-    std::printf(
-        "seeds %llu to %llu of clusters whose ranks change: %llu jobs with %llu entries, %llu wrong\n",
-        static_cast<unsigned long long>(from), static_cast<unsigned long long>(from + done - 1),
-        static_cast<unsigned long long>(all.jobs), static_cast<unsigned long long>(all.entries),
-        static_cast<unsigned long long>(all.wrong));
+    std::printf("seeds %llu to %llu of clusters whose ranks change: %llu jobs with %llu entries, %llu wrong\n",
+                static_cast<unsigned long long>(from), static_cast<unsigned long long>(from + done - 1),
+                static_cast<unsigned long long>(all.jobs), static_cast<unsigned long long>(all.entries),
+                static_cast<unsigned long long>(all.wrong));
     std::fflush(stdout);
     if (all.wrong >= 3) break;
   }

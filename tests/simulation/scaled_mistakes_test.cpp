@@ -85,6 +85,32 @@ struct CompletesByItsOwnLog : SyncShardCore {
   }
 };
 
+/// A shard takes the learning rate of the newest entry that it knows, not of the one that contributions state.
+struct ScalesByItsNewestEntry : SyncShardCore {
+  using SyncShardCore::SyncShardCore;
+  void push(Peer peer, Contribution contribution, auto& out) {
+    if (contribution.step != 0 && contribution.entry->number > 1) {
+      const SharedRankEntry newest = rank_log()->log()->entries().back();
+      rank_log()->hear(contribution.entry);
+      contribution.entry = mistaken(contribution, *newest);
+    }
+    SyncShardCore::push(peer, std::move(contribution), out);
+  }
+
+ private:
+  // Returns the entry with the rate of `newest`, one for all contributions to the step. Its number is lower, so it
+  // takes the place of no entry in the log.
+  auto mistaken(const Contribution& contribution, const RankEntry& newest) -> SharedRankEntry {
+    RankEntry changed = *contribution.entry;
+    --changed.number;
+    const double factor = newest.factor_of(std::max(contribution.step, newest.from));
+    changed.rate = {factor, factor, 0};
+    const auto made = std::make_shared<const RankEntry>(std::move(changed));
+    return of_steps_.insert({contribution.step, made}).first->second;
+  }
+  std::map<Step, SharedRankEntry> of_steps_;
+};
+
 using WorkerMistake = simulation::WorkerMistake<SyncWorkerCore>;
 
 /// A worker that is told other logs than shards tell it.
@@ -173,6 +199,7 @@ const simulation::Planted mistakes[] = {
     {"entries are only in cuts", simulation::run<KeepsEntriesInCuts>},
     {"contributions are numbered by the present ranks", simulation::run<NumbersByPresentRanks>},
     {"a shard completes a step by its own log", run_with_shard<CompletesByItsOwnLog>},
+    {"a shard takes the rate of its newest entry", run_with_shard<ScalesByItsNewestEntry>},
     {"the log of one shard counts", run_with_worker<HearsOneShard>},
     {"only entries that all shards have count", run_with_worker<HearsWhatAllSay>},
     {"a contribution that is sent again states the present ranks", run_with_worker<StatesPresentRanks>},

@@ -17,8 +17,8 @@
 namespace simulation {
 
 /// Synchronous jobs whose ranks change while they run. What the values must be follows from the entries that are
-/// durable at some shard, and from nothing else: each step has their ranks, and each contribution is made of its
-/// number.
+/// durable at some shard, and from nothing else: each step has their ranks and their rate, and each contribution is
+/// made of its number.
 ///
 /// The cores may have a mistake.
 template <class ShardCore = distrib::SyncShardCore, class WorkerCore = distrib::SyncWorkerCore>
@@ -63,6 +63,15 @@ class ScaledRanks : public Synchronous<ShardCore, WorkerCore> {
     std::vector<typename Base::Maker> all;
     for (const Rank rank : log_.entry_of(step)->ranks) all.push_back({rank, name_of(rank, number++)});
     return all;
+  }
+
+  /// Computed step by step, unlike `RankRate::at`. All numbers are exact.
+  [[nodiscard]] auto rate_factor(Step step) const -> double override {
+    const distrib::RankEntry& entry = *log_.entry_of(step);
+    double factor = entry.rate.from;
+    for (Step gone = entry.from; gone < step && gone < entry.from + entry.rate.steps; ++gone)
+      factor += (entry.rate.to - entry.rate.from) / static_cast<double>(entry.rate.steps);
+    return factor;
   }
 
  private:

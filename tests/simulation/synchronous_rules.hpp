@@ -211,6 +211,8 @@ class Synchronous {
     for (Rank rank = 0; rank < job.ranks; ++rank) all.push_back({rank, rank});
     return all;
   }
+  /// Returns by what the learning rate of a step is multiplied.
+  [[nodiscard]] virtual auto rate_factor(Step) const -> double { return 1; }
 
  private:
   void draw_budget(Dice& dice) {
@@ -334,8 +336,8 @@ class Synchronous {
       else distrib::reduce_mean(floats, mean.as<float>());
       const std::span<float> slots[] = {slot->template as<float>()};
       const std::size_t trained = mean.as<float>().size();
-      updaters[0].apply({step}, mean.as<float>(), from.values->as<float>().first(trained),
-                        to->as<float>().first(trained), slots);
+      updaters[0].apply({.count = step, .rate_factor = rate_factor(step)}, mean.as<float>(),
+                        from.values->as<float>().first(trained), to->as<float>().first(trained), slots);
       count(layouts()[shard], blocks, *from.values, *to, job.reduction == distrib::ReductionOrder::tree);
       std::vector<distrib::SharedBuffer> of_groups;
       if (!layouts()[shard].groups().empty()) of_groups.push_back(std::move(slot));

@@ -99,7 +99,8 @@ def hosts_agree(documents, values):
     told = dict(render_hosts.told_hosts(documents))
     workers = values.get("worker_replicas", 3)
     if "ranks" in values and any(d.get("kind") == "Job" for d in documents) and "kubernetes_minor" not in values:
-        workers = max(workers, values.get("most_workers", values.get("most_ranks", values["ranks"])))  # they can be scaled
+        most = values.get("most_ranks", values["ranks"])
+        workers = max(workers, values.get("most_workers", most))  # they can be scaled
     count = {"DISTRIB_PS_HOSTS": values.get("ps_replicas", 2), "DISTRIB_WORKER_HOSTS": workers}
     if not told:
         assert documents[-1].get("kind") == "TFJob", "the file has no list of the tasks' hosts"

@@ -47,6 +47,9 @@ TEST_CASE("status_text: a shard with a job", "[tools]") {
                   "       2  connected  last contribution 121\n"
                   "       3  looks on   last contribution 0, served by worker 6\n"
                   "  variables") != std::string::npos);
+  changed.rate_factor = 0.5;
+  CHECK_THAT(tools::status_text(changed, nullptr),
+             ContainsSubstring("\n  learning rate  that of the schedule times 0.5\n  contributions"));
   ShardStatus with_backups = running_shard();
   with_backups.stale = 7;
   CHECK(tools::status_text(with_backups, nullptr).find(" behind, 7 arrived too late\n") != std::string::npos);

@@ -8,6 +8,7 @@
 #include "train/line_job.hpp"
 #include "train/table_model.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <span>
@@ -66,6 +67,37 @@ TEST_CASE("Trainer: a second run with fewer steps than are done ends at once", "
   CHECK(second.run() == 0);
   CHECK(second.result().steps == 40);
   CHECK(second.result().parameters_sha256 == first.result().parameters_sha256);
+}
+
+TEST_CASE("Trainer: a job whose ranks and rate change goes on with the same bits in the middle of a warm-up",
+          "[train]") {
+  struct CountExamples {
+    std::uint64_t* all;
+    void on_step(const distrib::StepDone& event) const { *all += event.examples; }
+  };
+  const support::TempDirectory directory;
+  const auto data = line_model::write(directory.path());
+  const auto changing = [&](distrib::RankRate warm_up, distrib::RankRate then) {
+    return builder(data).with_most_ranks(4).with_local_mode(
+        {.workers = 2, .changes = {{5, 1, {0, 1, 3}, warm_up}, {30, 1, {0}, then}}});
+  };
+  const auto rates = changing({1, 1.5, 20}, {0.5, 0.5, 0});
+  std::uint64_t examples = 0;
+  auto straight = rates.with_hooks(CountExamples{&examples}).build();
+  CHECK(straight.run() == 0);
+  CHECK(examples == 10 * (4 * 2 + 25 * 3 + 11));
+
+  const distrib::SaveCheckpoint save{.directory = (directory / "out").string(), .every_steps = 0};
+  auto first = rates.with_hooks(save, StopAfter{12}).build();
+  CHECK(first.run() == 1);
+  CHECK(first.result().steps < 25);
+  auto second = rates.with_hooks(save).build();
+  CHECK(second.run() == 0);
+  CHECK(second.result().parameters_sha256 == straight.result().parameters_sha256);
+
+  auto plain = changing({}, {}).build();
+  CHECK(plain.run() == 0);
+  CHECK(plain.result().parameters_sha256 != straight.result().parameters_sha256);
 }
 
 TEST_CASE("Trainer: an exception from a hook during a stop ends the job after all threads have left it", "[train]") {

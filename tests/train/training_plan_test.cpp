@@ -9,6 +9,7 @@
 #include "train/table_model.hpp"
 
 #include <distrib/optimizer/adagrad.hpp>
+#include <distrib/optimizer/sgd.hpp>
 #include <distrib/record/error.hpp>
 
 #include <filesystem>
@@ -362,6 +363,10 @@ TEST_CASE("TrainingPlan: a job whose ranks may change; some jobs are refused", "
   const std::vector<distrib::RankEntry> log{{5, 1, {0, 1, 63}}, {9, 1, {0, 64}}};
   CHECK(reason(changes.with_local_mode({.changes = log}).plan(), 9) ==
         "with_most_ranks(64): LocalMode::changes: from 9 number 1 ranks 0,64");
+  const std::vector<distrib::RankEntry> rates{{5, 1, {0, 1, 63}, {1, 2, 5}}};
+  CHECK(reason(changes.with_local_mode({.changes = rates}).plan(), 9).empty());
+  CHECK(reason(changes.with_local_mode({.changes = rates}).with_local_steps(2, distrib::Sgd{}).plan(), 9) ==
+        "with_most_ranks(64): LocalMode::changes with a rate, and local steps or an updater without scales_rate");
   CHECK(reason(bench.builder().with_local_mode({.changes = log}).plan(), 9) ==
         "with_most_ranks(0): LocalMode::changes has 2 entries");
   const support::TempDirectory directory;

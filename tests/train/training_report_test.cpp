@@ -59,7 +59,7 @@ TEST_CASE("TrainingReport: what is noted in the result, and what is sent to the 
   CHECK(report.result().loss == 0.5F);
 
   report.reached(10);
-  report.took(job, start, 3s);
+  report.took(job, start, 3s, 6 * 96);
   CHECK(report.result().complete);
   CHECK(report.result().loss == 0.5F);
   CHECK(report.result().steps_per_second == 2);
@@ -85,7 +85,7 @@ TEST_CASE("TrainingReport: a run that was interrupted is not measured", "[train]
   const distrib::Job job = reported_job(10);
   const distrib::JobStart start = report.begin(job, 1, 0);
   report.reached(9);
-  report.took(job, start, 0s);
+  report.took(job, start, 0s, 27);
   distrib::RuntimeValues values{distrib::RuntimeVariables{job.variables}};
   const Finds evaluation;
   report.end(job, values, {}, &evaluation, values);

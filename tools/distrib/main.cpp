@@ -70,7 +70,8 @@ int main(int argc, char** argv) try {
                    "to this process")
       ->required();
   CLI::Option* ranks =
-      launch->add_option("--ranks", options.ranks, "Number of ranks that are dealt to the workers (one for each worker)")
+      launch
+          ->add_option("--ranks", options.ranks, "Number of ranks that are dealt to the workers (one for each worker)")
           ->check(CLI::Range(1, 1 << 20));
   launch
       ->add_option("--most_ranks", options.most_ranks,
@@ -96,8 +97,10 @@ int main(int argc, char** argv) try {
       ->capture_default_str();
   launch->footer(
       "Each process gets ARGS, then --job_name, --task_index, --ps_hosts and --worker_hosts, and the same\n"
-      "values in TF_CONFIG; with --ranks also that flag, and --most_ranks: a worker that is lost and not restarted does\n"
-      "not end the job then, because the other workers serve its ranks. Ctrl-C or SIGTERM asks all tasks to stop; a second "
+      "values in TF_CONFIG; with --ranks also that flag, and --most_ranks: a worker that is lost and not restarted "
+      "does\n"
+      "not end the job then, because the other workers serve its ranks. Ctrl-C or SIGTERM asks all tasks to stop; a "
+      "second "
       "Ctrl-C kills them.\n"
       "Exit code: 0 if all tasks ended with 0, otherwise the code of the first task that failed and was not\n"
       "restarted.\n"
@@ -153,6 +156,15 @@ int main(int argc, char** argv) try {
   scale->add_option("--ranks", scaled.ranks,
                     "The ranks, with rank 0: 0-15,20. Without it the changes so far are shown");
   scale->add_option("--at", scaled.at, "Their first step, or +N: N steps after the first possible one")
+      ->capture_default_str();
+  scale
+      ->add_option("--rate", scaled.rate,
+                   "How the learning rate goes on: keep; linear, times the number of ranks over that at the begin of\n"
+                   "the job (for SGD and momentum); sqrt, times the root of that (for Adam); or a factor of the\n"
+                   "scheduled rate")
+      ->capture_default_str();
+  scale->add_option("--warm_up", scaled.warm_up, "With --rate: steps from the present factor to the new one")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40).description(""))
       ->capture_default_str();
   scale->add_flag("--json", scaled.json, "Print one JSON object per line, one for each change");
   scale->add_option("--within", scaled.within, "Seconds within which each shard must answer")

@@ -9,7 +9,9 @@
 #include <distrib/net/address.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/rank_log.hpp>
+#include <distrib/ps/job/rank_rate.hpp>
 #include <distrib/ps/job/rank_text.hpp>
+#include <distrib/ps/job/rate_rule.hpp>
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/worker/scale_ranks.hpp>
 #include <distrib/rpc/shared_secret.hpp>
@@ -55,11 +57,11 @@ auto steps_in(std::string_view text) -> std::optional<Step> {
 /// Prints an entry, in the form that `--rank_log` of a program and `parse_rank_entries` read.
 void show(const RankEntry& entry, Report& report) {
   if (!report.json()) return report.line(to_text(entry));
-  report.line(distrib::JsonObject{}
-                  .add("from", entry.from)
-                  .add("number", entry.number)
-                  .add("ranks", distrib::ranks_text(entry.ranks))
-                  .text());
+  distrib::JsonObject line;
+  line.add("from", entry.from).add("number", entry.number).add("ranks", distrib::ranks_text(entry.ranks));
+  if (entry.rate != distrib::RankRate{})
+    line.add("rate_from", entry.rate.from).add("rate_to", entry.rate.to).add("rate_steps", entry.rate.steps);
+  report.line(line.text());
 }
 
 void show_all(const JobRanks& job, Report& report) {
@@ -88,6 +90,11 @@ void ask(const Servers& servers, const distrib::AskOptions& how, const ScaleOpti
   RankEntry entry{0, 0, distrib::parse_ranks(options.ranks)};
   if (!at) return report.refuse("--at " + options.at, "give a step, or +N for N steps after the first possible one");
   if (entry.ranks.empty()) return report.refuse("--ranks " + options.ranks, "give ranks like this: 0-15,20");
+  std::optional<distrib::RateRule> rule = distrib::parse_rate_rule(options.rate);
+  if (!rule) return report.refuse("--rate " + options.rate, "give keep, linear, sqrt, or a factor like 0.5");
+  if (options.warm_up != 0 && rule->kind == distrib::RateRule::Kind::keep)
+    return report.refuse("--warm_up " + std::to_string(options.warm_up), "the rate is kept: give another --rate, too");
+  rule->warm_up = options.warm_up;
   constexpr int tries = 3;  // between question and request the horizon may be raised
   for (int i = 1; i <= tries; ++i) {
     const JobRanks job = distrib::ranks_of_job(servers, how);
@@ -99,6 +106,7 @@ void ask(const Servers& servers, const distrib::AskOptions& how, const ScaleOpti
     entry.number = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
     for (const RankEntry& earlier : job.changes)  // also if the clock of another machine is ahead
       if (earlier.from == entry.from && earlier.number >= entry.number) entry.number = earlier.number + 1;
+    entry.rate = distrib::rate_of(*rule, job, entry.from, static_cast<distrib::Rank>(entry.ranks.size()));
     const ScaledRanks scaled = distrib::scale_ranks(servers, entry, how);
     const bool is_too_soon = scaled.taken == 0 && scaled.refused.code == distrib::ps_errc::ranks_too_soon;
     if (i == tries || !is_later || !is_too_soon) return tell(entry, scaled, report);

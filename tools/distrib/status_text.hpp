@@ -5,6 +5,7 @@
 #include "time_text.hpp"
 
 #include <distrib/core/json_text.hpp>
+#include <distrib/core/shortest_text.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/ps/wire/status_object.hpp>
@@ -66,6 +67,8 @@ struct StatusRates {
   if (shard.total_steps != distrib::open_end) text += " of " + number(shard.total_steps);
   text += ", durable " + number(shard.newest_cut) + "\n";
   if (!shard.arithmetic.empty()) text += "  arithmetic     " + shard.arithmetic + "\n";
+  if (shard.rate_factor != 1)
+    text += "  learning rate  that of the schedule times " + distrib::detail::shortest_text(shard.rate_factor) + "\n";
   if (shard.no_values) text += "  values         none yet; a worker sends the initial values\n";
   text += "  contributions  " + number(shard.contributions) + ", the slowest rank is " + number(shard.staleness) +
           " behind";

@@ -63,8 +63,8 @@ struct ClusterFlags {
   /// Ranks of the job, which are dealt to the workers that are there; 0: each worker is one rank. Then the list of
   /// workers says only how many processes there may be.
   std::uint32_t ranks = 0;
-  /// The ranks of the job may change while it runs, and are below this number: as `TrainerBuilder::with_most_ranks`, which
-  /// it replaces. 0: as the program says.
+  /// The ranks of the job may change while it runs, and are below this number: as `TrainerBuilder::with_most_ranks`,
+  /// which it replaces. 0: as the program says.
   std::uint32_t most_ranks = 0;
 
   /// Reads a command line that has no other arguments than these flags. `argv[0]` is the program. Any other argument
@@ -151,8 +151,8 @@ DISTRIB_DECL auto read_cluster_flags(std::span<const char* const> arguments, std
 DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, ClusterFlags::UnlistedTask unlisted, Error& error)
     -> ClusterFlags;
 
-/// Sets `ranks` and `most_ranks` in `flags`, if there are such texts. Sets `error` to `cluster_errc::bad_integer` if one
-/// is not a number from 1 to 2^20. On an earlier error does nothing.
+/// Sets `ranks` and `most_ranks` in `flags`, if there are such texts. Sets `error` to `cluster_errc::bad_integer` if
+/// one is not a number from 1 to 2^20. On an earlier error does nothing.
 DISTRIB_DECL void set_ranks(const ClusterFlagTexts& texts, ClusterFlags& flags, Error& error);
 
 }  // namespace detail

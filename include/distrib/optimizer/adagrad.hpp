@@ -21,6 +21,8 @@ inline namespace v0 {
 /// learning_rate * g / sqrt(a), where g is the gradient, w the weight and a the slot. A model of `Updater`.
 struct Adagrad {
   static constexpr std::string_view name = "adagrad";  ///< Name of the updater in the text of a job.
+  /// True: the rate is multiplied by `UpdateStep::rate_factor`.
+  static constexpr bool scales_rate = true;
 
   LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
   float initial_accumulator_value = 0.1F;  ///< Initial value of a. Must be positive.
@@ -72,7 +74,7 @@ struct Adagrad {
 
  private:
   void visit(UpdateStep step, auto&& f) const noexcept {
-    detail::with_decay(detail::AdagradFactors<>{.rate = learning_rate.at(step.count)}, weight_decay, f);
+    detail::with_decay(detail::AdagradFactors<>{.rate = step.rate(learning_rate.at(step.count))}, weight_decay, f);
   }
 };
 

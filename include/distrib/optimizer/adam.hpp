@@ -33,6 +33,8 @@ inline namespace v0 {
 /// errors do not accumulate.)
 struct Adam {
   static constexpr std::string_view name = "adam";  ///< Name of the updater in the text of a job.
+  /// True: the rate is multiplied by `UpdateStep::rate_factor`.
+  static constexpr bool scales_rate = true;
   /// True: a step changes every row of a table, so a table cannot have this updater.
   static constexpr bool updates_every_row = true;
 

@@ -20,6 +20,8 @@ inline namespace v0 {
 /// learning_rate) + m * alpha / (sqrt(v) + epsilon), with w, m, v and alpha as in `Adam`. A model of `Updater`.
 struct AdamW {
   static constexpr std::string_view name = "adamw";  ///< Name of the updater in the text of a job.
+  /// True: the rate is multiplied by `UpdateStep::rate_factor`.
+  static constexpr bool scales_rate = true;
   /// True: a step changes every row of a table, so a table cannot have this updater.
   static constexpr bool updates_every_row = true;
 
@@ -64,7 +66,8 @@ struct AdamW {
 
  private:
   [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::AdamWFactors<> {
-    return detail::adam_factors<detail::AdamWFactors<>>(*this, step, weight_decay * learning_rate.at(step.count));
+    return detail::adam_factors<detail::AdamWFactors<>>(*this, step,
+                                                        weight_decay * step.rate(learning_rate.at(step.count)));
   }
 };
 

@@ -21,6 +21,8 @@ inline namespace v0 {
 /// epsilon). A model of `Updater`.
 struct AMSGrad {
   static constexpr std::string_view name = "amsgrad";  ///< Name of the updater in the text of a job.
+  /// True: the rate is multiplied by `UpdateStep::rate_factor`.
+  static constexpr bool scales_rate = true;
   /// True: a step changes every row of a table, so a table cannot have this updater.
   static constexpr bool updates_every_row = true;
 

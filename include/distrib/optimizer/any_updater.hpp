@@ -28,6 +28,7 @@ class UpdaterModelBase {
   [[nodiscard]] virtual auto text() const -> std::string = 0;
   [[nodiscard]] virtual auto parse(std::string_view text) const -> std::shared_ptr<const UpdaterModelBase> = 0;
   [[nodiscard]] virtual auto updates_every_row() const noexcept -> bool = 0;
+  [[nodiscard]] virtual auto scales_rate() const noexcept -> bool = 0;
   virtual void check(std::error_code& ec) const = 0;
   virtual void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
                      std::span<const std::span<float>> slot_blocks) const = 0;
@@ -58,6 +59,7 @@ template <Updater U> class UpdaterModel final : public UpdaterModelBase {
     return parsed ? std::make_shared<const UpdaterModel>(*parsed) : nullptr;
   }
   [[nodiscard]] auto updates_every_row() const noexcept -> bool override { return detail::updates_every_row<U>; }
+  [[nodiscard]] auto scales_rate() const noexcept -> bool override { return detail::scales_rate<U>; }
   void check(std::error_code& ec) const override { check_updater(updater_, ec); }
   void apply(UpdateStep step, std::span<const float> gradient, std::span<const float> from, std::span<float> to,
              std::span<const std::span<float>> slot_blocks) const override {
@@ -104,6 +106,9 @@ class AnyUpdater {
 
   /// True if a step changes all rows of a table, see `Updater`.
   [[nodiscard]] auto updates_every_row() const noexcept -> bool { return model_->updates_every_row(); }
+
+  /// True if it multiplies its learning rate by `UpdateStep::rate_factor`, see `Updater`.
+  [[nodiscard]] auto scales_rate() const noexcept -> bool { return model_->scales_rate(); }
 
   /// Checks that the updater can be trained with, see `Updater`: sets `ec` to an `optimizer_errc` if it cannot.
   void check(std::error_code& ec) const { model_->check(ec); }

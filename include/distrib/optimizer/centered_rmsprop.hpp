@@ -23,6 +23,8 @@ inline namespace v0 {
 /// mg * mg + epsilon); w -= mom. ms is 1 at first, mg and mom are 0. A model of `Updater`.
 struct CenteredRMSProp {
   static constexpr std::string_view name = "centered_rmsprop";  ///< Name of the updater in the text of a job.
+  /// True: the rate is multiplied by `UpdateStep::rate_factor`.
+  static constexpr bool scales_rate = true;
 
   LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
   float decay = 0.9F;  ///< Part of ms and of mg that stays at an update.

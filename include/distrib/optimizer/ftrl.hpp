@@ -27,6 +27,8 @@ inline namespace v0 {
 /// 0. A model of `Updater`.
 struct Ftrl {
   static constexpr std::string_view name = "ftrl";  ///< Name of the updater in the text of a job.
+  /// True: the rate is multiplied by `UpdateStep::rate_factor`.
+  static constexpr bool scales_rate = true;
 
   LearningRate learning_rate = 0.001F;  ///< A number, or a schedule by the number of the update.
   float learning_rate_power = -0.5F;  ///< At most 0.
@@ -83,7 +85,7 @@ struct Ftrl {
 
  private:
   [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::FtrlFactors<> {
-    return {learning_rate.at(step.count), -learning_rate_power, l1, l2 + l2, l2_shrinkage + l2_shrinkage};
+    return {step.rate(learning_rate.at(step.count)), -learning_rate_power, l1, l2 + l2, l2_shrinkage + l2_shrinkage};
   }
 };
 

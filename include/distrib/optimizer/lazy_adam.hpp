@@ -22,6 +22,8 @@ inline namespace v0 {
 /// step. TensorFlow's contrib.opt.LazyAdamOptimizer. On a dense variable it is the same as Adam. A model of `Updater`.
 struct LazyAdam {
   static constexpr std::string_view name = "lazy_adam";  ///< Name of the updater in the text of a job.
+  /// True: the rate is multiplied by `UpdateStep::rate_factor`.
+  static constexpr bool scales_rate = true;
 
   LearningRate learning_rate = 0.001F;  ///< A number, or a schedule by the number of the update.
   float beta1 = 0.9F;  ///< Part of m that stays at an update; from 0 to below 1.

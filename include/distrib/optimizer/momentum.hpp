@@ -24,6 +24,8 @@ inline namespace v0 {
 /// at the first update, where a = g. A model of `Updater`.
 struct Momentum {
   static constexpr std::string_view name = "momentum";  ///< Name of the updater in the text of a job.
+  /// True: the rate is multiplied by `UpdateStep::rate_factor`.
+  static constexpr bool scales_rate = true;
 
   LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
   float momentum = 0.9F;  ///< Part of a that stays at an update.
@@ -79,7 +81,7 @@ struct Momentum {
 
  private:
   void visit(UpdateStep step, auto&& f) const noexcept {
-    const float rate = learning_rate.at(step.count);
+    const float rate = step.rate(learning_rate.at(step.count));
     const float share = step.of_slots() <= 1 ? 1.0F : detail::opaque(1.0F - dampening);
     if (dampening != 0.0F) f(detail::DampenedMomentumFactors{rate, momentum, share, weight_decay});
     else if (use_nesterov) detail::with_decay(detail::NesterovFactors<>{rate, momentum}, weight_decay, f);

@@ -23,6 +23,8 @@ inline namespace v0 {
 /// Epsilon is inside the root, and ms is 1 at first. A model of `Updater`.
 struct RMSProp {
   static constexpr std::string_view name = "rmsprop";  ///< Name of the updater in the text of a job.
+  /// True: the rate is multiplied by `UpdateStep::rate_factor`.
+  static constexpr bool scales_rate = true;
 
   LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
   float decay = 0.9F;  ///< Part of ms that stays at an update.

@@ -21,6 +21,8 @@ inline namespace v0 {
 /// gradient and w the weight. PyTorch's weight_decay replaces g by g + weight_decay * w. A model of `Updater`.
 struct Sgd {
   static constexpr std::string_view name = "sgd";  ///< Name of the updater in the text of a job.
+  /// True: the rate is multiplied by `UpdateStep::rate_factor`.
+  static constexpr bool scales_rate = true;
 
   LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
   /// L2 regularization: weight_decay * w is added to the gradient first. In a table only rows with a gradient decay.
@@ -64,7 +66,7 @@ struct Sgd {
 
  private:
   void visit(UpdateStep step, auto&& f) const noexcept {
-    detail::with_decay(detail::SgdFactors<>{.rate = learning_rate.at(step.count)}, weight_decay, f);
+    detail::with_decay(detail::SgdFactors<>{.rate = step.rate(learning_rate.at(step.count))}, weight_decay, f);
   }
 };
 

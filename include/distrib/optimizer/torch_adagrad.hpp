@@ -25,6 +25,8 @@ inline namespace v0 {
 /// `Updater`.
 struct TorchAdagrad {
   static constexpr std::string_view name = "torch_adagrad";  ///< Name of the updater in the text of a job.
+  /// True: the rate is multiplied by `UpdateStep::rate_factor`.
+  static constexpr bool scales_rate = true;
 
   LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
   double rate_decay = 0;  ///< lr_decay: makes the rate smaller, beside its schedule. 0 or more.
@@ -82,7 +84,8 @@ struct TorchAdagrad {
   [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::TorchAdagradFactors<> {
     using Real = detail::Rounded<double>;
     const Real before{static_cast<double>(step.count == 0 ? 0 : step.count - 1)};
-    const Real rate = Real{static_cast<double>(learning_rate.at(step.count))} / (Real{1.0} + before * Real{rate_decay});
+    const Real rate =
+        Real{static_cast<double>(step.rate(learning_rate.at(step.count)))} / (Real{1.0} + before * Real{rate_decay});
     return {.rate = static_cast<float>(rate.value), .weight_decay = weight_decay, .epsilon = epsilon};
   }
 };

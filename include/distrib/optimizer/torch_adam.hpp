@@ -32,6 +32,8 @@ inline namespace v0 {
 /// float.
 struct TorchAdam {
   static constexpr std::string_view name = "torch_adam";  ///< Name of the updater in the text of a job.
+  /// True: the rate is multiplied by `UpdateStep::rate_factor`.
+  static constexpr bool scales_rate = true;
   /// True: a step changes every row of a table, so a table cannot have this updater.
   static constexpr bool updates_every_row = true;
 
@@ -91,7 +93,7 @@ struct TorchAdam {
   [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::TorchAdamFactors<> {
     using Real = detail::Rounded<double>;
     const Real one{1.0};
-    const Real rate{static_cast<double>(learning_rate.at(step.count))};
+    const Real rate{static_cast<double>(step.rate(learning_rate.at(step.count)))};
     const Real correction1 = one - Real{detail::power(beta1, step.of_slots())};
     const Real correction2 = one - Real{detail::power(beta2, step.of_slots())};
     const Real shrunk = one - rate * Real{static_cast<double>(weight_decay)};

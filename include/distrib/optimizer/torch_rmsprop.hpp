@@ -25,6 +25,8 @@ inline namespace v0 {
 /// change of the rate acts at once. In a table only rows with a gradient change. A model of `Updater`.
 struct TorchRMSProp {
   static constexpr std::string_view name = "torch_rmsprop";  ///< Name of the updater in the text of a job.
+  /// True: the rate is multiplied by `UpdateStep::rate_factor`.
+  static constexpr bool scales_rate = true;
 
   LearningRate learning_rate = 0.01F;  ///< A number, or a schedule by the number of the update.
   double decay = 0.99;  ///< Part of ms that stays at an update.
@@ -77,7 +79,7 @@ struct TorchRMSProp {
 
  private:
   [[nodiscard]] auto factors(UpdateStep step) const noexcept -> detail::TorchRMSPropFactors<> {
-    return {.rate = learning_rate.at(step.count),
+    return {.rate = step.rate(learning_rate.at(step.count)),
             .keep = static_cast<float>(decay),
             .blend = detail::blend(decay),
             .epsilon = epsilon,

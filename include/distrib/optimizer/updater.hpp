@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/error.hpp>
+#include <distrib/core/rounded.hpp>
 
 #include <array>
 #include <cassert>
@@ -35,10 +36,18 @@ struct UpdateStep {
   /// Updates before the slots had their first values. Not 0 only where slots begin anew during a training, as the
   /// worker's own do at each round of local steps.
   std::uint64_t before_slots = 0;
+  /// By what the learning rate of this update is multiplied, whatever its schedule says: not 1 in a job whose ranks,
+  /// and with them the rate, were changed while it ran. An updater with a learning rate passes it to `rate`.
+  double rate_factor = 1;
 
   /// Returns the number of this update since the slots began, from 1. What corrects the beginning of a slot is a
   /// function of it, such as the powers of Adam's betas.
   [[nodiscard]] auto of_slots() const noexcept -> std::uint64_t { return count - before_slots; }
+  /// Returns the learning rate of this update: `scheduled` times `rate_factor`, computed in double and rounded once.
+  [[nodiscard]] auto rate(float scheduled) const noexcept -> float {
+    using Real = detail::Rounded<double>;
+    return static_cast<float>((Real{static_cast<double>(scheduled)} * Real{rate_factor}).value);
+  }
 };
 
 /// Rows of a table that are updated in place. Each row is one piece of memory, [weights | slot 0 | slot 1 ...], with
@@ -87,6 +96,11 @@ concept SaysEveryRow = requires {
 };
 
 template <class U>
+concept SaysScalesRate = requires {
+  { U::scales_rate } -> std::convertible_to<bool>;
+};
+
+template <class U>
 concept ChecksItself = requires(const U& updater, std::error_code& ec) { updater.check(ec); };
 
 }  // namespace detail
@@ -106,6 +120,8 @@ concept ChecksItself = requires(const U& updater, std::error_code& ec) { updater
 /// - `apply_rows(UpdateStep step, const RowBatch& batch) const`: does the same as `apply` for each row, only faster;
 /// - `updates_every_row`, a constant bool: true if an element also changes when its gradient is 0, so that in a table
 ///   all rows would have to be updated at each step. Such an updater is refused for tables;
+/// - `scales_rate`, a constant bool: true if its learning rate is `step.rate(...)`, so that a factor of the rate, which
+///   `distrib scale --rate` sets while a job runs, means for it what it says. Without it such factors are refused;
 /// - `check(std::error_code& ec) const`: sets `ec`, to an `optimizer_errc`, if its hyper-parameters cannot be trained
 ///   with. An updater that lists its hyper-parameters in a static `fields` needs none for its learning rate:
 ///   `LearningRate::check` is called for it.
@@ -129,6 +145,13 @@ inline constexpr std::size_t slot_count = std::tuple_size_v<decltype(std::declva
 template <Updater U>
 inline constexpr bool updates_every_row = [] {
   if constexpr (detail::SaysEveryRow<U>) return bool{U::updates_every_row};
+  else return false;
+}();
+
+/// True if it multiplies its learning rate by `UpdateStep::rate_factor`, see `Updater`.
+template <Updater U>
+inline constexpr bool scales_rate = [] {
+  if constexpr (detail::SaysScalesRate<U>) return bool{U::scales_rate};
   else return false;
 }();
 

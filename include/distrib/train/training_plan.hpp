@@ -49,8 +49,8 @@ class TrainingPlan {
   DISTRIB_DECL TrainingPlan(TrainingOptions options, std::shared_ptr<const AnyModel> model, HookSet hooks,
                             HookSettings settings);
 
-  /// Returns the same plan with what the command line says of the job: `ClusterFlags::most_ranks`, if it is set, in place
-  /// of `TrainerBuilder::with_most_ranks`.
+  /// Returns the same plan with what the command line says of the job: `ClusterFlags::most_ranks`, if it is set, in
+  /// place of `TrainerBuilder::with_most_ranks`.
   [[nodiscard]] auto with_flags(const ClusterFlags& flags) const -> TrainingPlan {
     TrainingPlan plan = *this;
     if (flags.most_ranks != 0) plan.options_.most_ranks = flags.most_ranks;
@@ -138,7 +138,7 @@ class TrainingPlan {
   DISTRIB_DECL void check_initial_names() const;
   DISTRIB_DECL auto chosen_updaters() const -> ChosenUpdaters;
   DISTRIB_DECL void check_local_steps() const;
-  DISTRIB_DECL void check_changes(const OpenModel& model, const Job& job) const;
+  DISTRIB_DECL void check_changes(const OpenModel& model, const PlannedJob& planned) const;
   DISTRIB_DECL static void check_rows(const TableInfo& table);
   DISTRIB_DECL void check_exports(const Job& job) const;
   // The steps of `StopAtStep` that are one step of the job.

@@ -61,9 +61,10 @@ class TrainingReport {
   /// Notes the metrics of the model, and passes them to the hooks.
   DISTRIB_DECL void evaluated(const Evaluated& event);
 
-  /// Notes that the steps from `start` to the current step took `time`, and whether the job is complete: so it must be
-  /// called before `end`. Sends nothing to the hooks.
-  DISTRIB_DECL void took(const Job& job, const JobStart& start, std::chrono::duration<double> time);
+  /// Notes that the steps from `start` to the current step took `time` and had so many `examples`, and whether the job
+  /// is complete: so it must be called before `end`. Sends nothing to the hooks.
+  DISTRIB_DECL void took(const Job& job, const JobStart& start, std::chrono::duration<double> time,
+                         std::uint64_t examples);
 
   /// Ends the run with these values: notes their SHA-256, measures `measured` if the job is complete, and sends
   /// `JobEnd` to the hooks. `measured`: the values, or their averages; it contains the rows that `evaluation` needs.

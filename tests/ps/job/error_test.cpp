@@ -49,6 +49,7 @@ TEST_CASE("ps_errc: texts and conditions", "[ps]") {
       {ps_errc::bad_ranks, 45, failure::invalid_argument, "name rank 0, each rank once"},
       {ps_errc::too_many_changes, 46, failure::exhausted, "ask again later"},
       {ps_errc::too_many_onlookers, 47, failure::exhausted, "serves no more onlookers"},
+      {ps_errc::bad_rate, 48, failure::invalid_argument, "give a factor from 1e-4 to 1e4"},
       {ps_errc::fixed_ranks, 43, failure::unsupported, "cannot change"},
       {ps_errc::ranks_differ, 42, failure::corrupt, "has lost its log of the ranks"},
   };

@@ -46,6 +46,17 @@ TEST_CASE("RankFile: reading returns what was written", "[ps]") {
   REQUIRE(read->entries.size() == 2);
   CHECK(*read->entries[0] == *file.entries[0]);
   CHECK(*read->entries[1] == *file.entries[1]);
+  RankFile with_rates = file;
+  for (SharedRankEntry& entry : with_rates.entries) {
+    RankEntry changed = *entry;
+    changed.rate = entry == file.entries[0] ? distrib::RankRate{0.1, 1e4, 500} : distrib::RankRate{3, 3, 0};
+    entry = std::make_shared<const RankEntry>(std::move(changed));
+  }
+  const auto again = distrib::parse_rank_file(to_bytes(with_rates));
+  REQUIRE(again);
+  REQUIRE(again->entries.size() == 2);
+  CHECK(*again->entries[0] == *with_rates.entries[0]);
+  CHECK(*again->entries[1] == *with_rates.entries[1]);
   const auto empty = distrib::parse_rank_file(to_bytes(RankFile{}));
   REQUIRE(empty);
   CHECK(empty->horizon == 0);
@@ -56,6 +67,8 @@ TEST_CASE("RankFile: an entry has as many bytes as its ranks have runs", "[ps]")
   std::vector<Rank> many(4000);
   std::iota(many.begin(), many.end(), 100);
   CHECK(message_of({5, 1, many}).size() < 16);
+  // a rate has bytes only if it is not the schedule's
+  CHECK(message_of({5, 1, many, {3, 3, 0}}).size() == message_of({5, 1, many}).size() + 18);
 }
 
 TEST_CASE("RankFile: damaged bytes are refused, and those of a newer version", "[ps]") {

@@ -89,6 +89,20 @@ TEST_CASE("RankLog: each contribution has the next number, in the order of steps
   CHECK(fixed.number_of(10, 3) == (10 - 1) * 4 + 3);  // the number of the batch if ranks never change
 }
 
+TEST_CASE("RankEntry: the factor of the learning rate counts from its first step", "[ps]") {
+  const RankEntry entry{10, 1, {0}, {1, 2, 4}};
+  CHECK(entry.factor_of(10) == 1.0);
+  CHECK(entry.factor_of(12) == 1.5);
+  CHECK(entry.factor_of(99) == 2.0);
+  RankLog log{2};
+  CHECK(log.entry_of(7)->factor_of(7) == 1.0);
+  log.add(std::make_shared<const RankEntry>(entry));
+  const auto other = std::make_shared<const RankEntry>(RankEntry{10, 1, {0}, {1, 3, 4}});
+  CHECK(log.add(other));  // the same for all: the greater one counts
+  CHECK_FALSE(log.add(std::make_shared<const RankEntry>(entry)));
+  CHECK(log.entry_of(10) == other);
+}
+
 TEST_CASE("RankEntry: the place of a rank", "[ps]") {
   const RankEntry entry{1, 1, {2, 3, 7}};
   CHECK(entry.place_of(2) == 0);
@@ -108,6 +122,8 @@ TEST_CASE("is_rank_entry: what an unknown client says is checked", "[ps]") {
   CHECK_FALSE(is_rank_entry({5, 0, {0}}, 8));
   CHECK(is_rank_entry({5, 1, {0}}, 8));
   CHECK_FALSE(is_rank_entry({5, 1, {1, 2}}, 8));  // without rank 0, which the chief makes
+  CHECK(is_rank_entry({5, 1, {0, 1}, {1, 3, 500}}, 8));
+  CHECK_FALSE(is_rank_entry({5, 1, {0, 1}, {1, 0, 500}}, 8));
 }
 
 TEST_CASE("RankLog: the ranks after a step are those of its next step and of all later entries", "[ps]") {

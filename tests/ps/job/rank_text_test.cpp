@@ -32,8 +32,17 @@ TEST_CASE("parse_rank_entries: reads what to_text writes", "[ps]") {
   const std::string text = "# what scale printed\n" + to_text(one) + "\n\n  " + to_text(two) + " # the second";
   CHECK(parse_rank_entries(text) == std::vector{one, two});
   CHECK(parse_rank_entries("").empty());
-  for (const char* wrong : {"from 0 number 1 ranks 0", "from 1 number 0 ranks 0", "from 1 number 1 ranks 0 x",
-                            "from 1 number 1 ranks", "step 1 number 1 ranks 0", "from 1 number x ranks 0"}) {
+  const RankEntry at_once{8, 2, {0, 1}, {0.5, 0.5, 0}};
+  const RankEntry warmed{9, 2, {0, 1}, {0.5, 2.25, 300}};
+  CHECK(to_text(at_once) == "from 8 number 2 ranks 0-1 rate 0.5");
+  CHECK(to_text(warmed) == "from 9 number 2 ranks 0-1 rate 0.5 to 2.25 within 300");
+  CHECK(parse_rank_entries(to_text(at_once) + '\n' + to_text(warmed)) == std::vector{at_once, warmed});
+  for (const char* wrong :
+       {"from 0 number 1 ranks 0", "from 1 number 0 ranks 0", "from 1 number 1 ranks 0 x", "from 1 number 1 ranks",
+        "step 1 number 1 ranks 0", "from 1 number x ranks 0", "from 1 number 1 ranks 1", "from 1 number 1 ranks 0 rate",
+        "from 1 number 1 ranks 0 rate x", "from 1 number 1 ranks 0 rate 0", "from 1 number 1 ranks 0 rate nan",
+        "from 1 number 1 ranks 0 rate 1 to 2", "from 1 number 1 ranks 0 rate 1 to 2 within 0",
+        "from 1 number 1 ranks 0 rate 1 to 2 in 9", "from 1 number 1 ranks 0 rate 1 to 1e9 within 9"}) {
     distrib::Error error;
     CHECK(parse_rank_entries(std::string{"\n"} + wrong, error).empty());
     CHECK(error.where == "line 2 is not like 'from 1221 number 1 ranks 0-47'");

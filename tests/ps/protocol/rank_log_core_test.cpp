@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -149,6 +150,25 @@ TEST_CASE("RankLogCore: what is no entry of the job is refused", "[ps]") {
   REQUIRE(answers.size() == 1);  // too many at once
   CHECK(answers[0].caller == 64);
   CHECK(answers[0].why == ps_errc::too_many_changes);
+}
+
+TEST_CASE("RankLogCore: a rate that no entry may have is refused, and any rate that the job cannot have", "[ps]") {
+  WrittenRanks shard;
+  shard.write(0);
+  const auto ask = [](RankLogCore& core, const distrib::RankRate& rate) -> std::error_code {
+    core.propose(1, RankEntry{20, 1, {0, 1}, rate});
+    while (core.next_write(0)) core.written();
+    return core.take_answers().at(0).why;
+  };
+  CHECK(ask(shard.core, {1, 0, 5}) == ps_errc::bad_rate);
+  CHECK(ask(shard.core, {2, 2, 5}) == ps_errc::bad_rate);
+  CHECK(shard.core.log()->entries().size() == 1);
+  CHECK_FALSE(ask(shard.core, {1, 2, 4}));
+  CHECK(shard.core.log()->entry_of(22)->factor_of(22) == 1.5);
+  RankLogCore other{2, 8, false};
+  other.open(std::nullopt, 10);
+  CHECK(ask(other, {1, 2, 5}) == ps_errc::bad_rate);
+  CHECK_FALSE(ask(other, {}));
 }
 
 TEST_CASE("RankLogCore: a shard without its file takes no entry for a step that is done", "[ps]") {

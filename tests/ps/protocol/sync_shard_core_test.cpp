@@ -1460,6 +1460,33 @@ TEST_CASE("SyncShardCore: a step is complete with the ranks that its contributio
   CHECK(shard.entry_of(2) == more);  // and from now on it tells it
 }
 
+TEST_CASE("SyncShardCore: the learning rate of a step is multiplied as its contributions state", "[ps]") {
+  const auto in_tree = GENERATE(false, true);
+  ScaledShard shard{scaled_job(9, 0, in_tree)};
+  const SharedRankEntry first = shard.entry_of(1);
+  ShardActions ignored;
+  CHECK(shard.write(ignored));  // up to step 3
+  const auto warms_up = std::make_shared<const RankEntry>(RankEntry{2, 5, {0, 3}, {1, 3, 2}});
+  const auto lower = std::make_shared<const RankEntry>(RankEntry{5, 6, {0}, {0.25, 0.25, 0}});
+  tell(ShardStory{
+      {"", shard.push_of(first, 0, 1, 2), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"", shard.push_of(first, 1, 1, 2), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"", shard.push_of(warms_up, 0, 2, 2), {"pushed 10 step=2 k=1 cuts=0"}},
+      {"", shard.push_of(warms_up, 3, 2, 2), {"pushed 13 step=2 k=2 cuts=0"}},
+      {"- 2 - 1 * 2", shard.pull(10, 2), {"values 10 step=2 w=-4 k=2 cuts=0"}},
+      {"", shard.push_of(warms_up, 0, 3, 2), {"pushed 10 step=3 k=2 cuts=0"}},
+      {"", shard.push_of(warms_up, 3, 3, 2), {"pushed 13 step=3 k=3 cuts=0"}},
+      {"", shard.written(), {}},
+      {"- 2 * 2", shard.pull(10, 3), {"values 10 step=3 w=-8 k=3 cuts=0"}},
+      {"of the next step, which this shard learns early",
+       shard.push_of(lower, 0, 5, 4),
+       {"pushed 10 step=5 k=3 cuts=0"}},
+      {"", shard.push_of(warms_up, 0, 4, 2), {"pushed 10 step=4 k=3 cuts=0"}},
+      {"", shard.push_of(warms_up, 3, 4, 2), {"pushed 13 step=4 k=5 cuts=0"}},
+      {"- 3 * 2 - 0.25 * 4", shard.pull(10, 5), {"values 10 step=5 w=-15 k=5 cuts=0"}},
+  });
+}
+
 TEST_CASE("SyncShardCore: it refuses contributions that state no ranks, other ranks, or ranks without their own",
           "[ps]") {
   ScaledShard shard{scaled_job(9, 0)};

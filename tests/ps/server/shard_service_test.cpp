@@ -1896,8 +1896,53 @@ TEST_CASE("ShardService: nobody waits for a rank that looks on", "[ps]") {
 TEST_CASE("ShardService: the ranks of other jobs cannot change", "[ps]") {
   ServiceBench bench{job_of(1, 9, 3)};
   bench.join_all();
+  const std::string fixed = "the ranks of this job cannot change, or it has not begun: start it with most_ranks";
+  const std::string place = "/job:ps/task:0, shard 0: the ranks of its job are fixed";
   bench.tell({{"",
                bench.call<distrib::Scale>('g', 1, asked_for(40, 9, {0})),
-               {"g1 failed: the ranks of this job cannot change, or it has not begun: start it with most_ranks "
-                "(/job:ps/task:0, shard 0: the ranks of its job are fixed)"}}});
+               {"shell a client asks for ranks 0 (1) from step 40: refused by " + place + ": " + fixed,
+                "g1 failed: " + fixed + " (" + place + ")"}},
+              {"a question is not reported",
+               bench.call<distrib::Scale>('g', 2),
+               {"g2 failed: " + fixed + " (" + place + ")"}}});
+}
+
+TEST_CASE("ShardService: a change of the learning rate is reported, and shown when it is in force", "[ps]") {
+  ServiceBench bench = scaled_bench();
+  bench.bring('a', 1, 0)();
+  bench.opened()();
+  bench.ranks_saved()();
+  distrib::RankEntry entry{4, 9, {0, 1}, {1, 3, 2}};
+  const auto asks = [&] { return distrib::ScaleRequest{std::make_shared<const distrib::RankEntry>(entry)}; };
+  const std::string says = "shell a client asks for ranks 0-1 (2) from step 4, rate 1 to 3 within 2: ";
+  const std::string bad =
+      "the learning rate of this job cannot be changed so: give a factor from 1e-4 to 1e4, or none with local steps "
+      "and "
+      "updaters without scales_rate";
+  bench.tell({
+      {"", bench.call<distrib::Scale>('g', 1, asks()), {"shell save ranks up to 3, entries 1"}},
+      {"",
+       bench.ranks_saved(),
+       {"g1 taken, horizon 3 step 0", says + "taken by /job:ps/task:0, shard 0, which is at step 0"}},
+  });
+  CHECK(bench.service.status(bench.now).rate_factor == 1.0);
+  const auto good = std::make_shared<const distrib::RankEntry>(entry);
+  entry.rate.to = 0;
+  const std::string place = "/job:ps/task:0, shard 0, horizon 3, step 0";
+  bench.tell({{"",
+               bench.call<distrib::Scale>('g', 2, asks()),
+               {"g2 failed: " + bad + " (" + place + ")",
+                "shell a client asks for ranks 0-1 (2) from step 4, rate 1 to 0 within 2: refused by " + place + ": " +
+                    bad}}});
+  const auto first = std::make_shared<const distrib::RankEntry>(distrib::RankEntry{1, 0, {0, 1}});
+  for (Step step = 1; step <= 4; ++step) {
+    for (const Rank rank : {0U, 1U}) {
+      distrib::PushRequest request{step, rank, 0, block(2)};
+      request.entry = step < 4 ? first : good;
+      bench.call<distrib::Push>('a', 10 * step + rank, request)();
+    }
+    bench.ranks_saved()();
+  }
+  CHECK(bench.service.step() == 4);
+  CHECK(bench.service.status(bench.now).rate_factor == 2.0);  // of step 5
 }

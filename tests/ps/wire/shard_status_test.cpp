@@ -30,6 +30,7 @@ auto full() -> ShardStatus {
   status.step = 7;
   status.newest_cut = 6;
   status.contributions = 35;
+  status.rate_factor = 2.5;
   status.staleness = 1;
   status.stale = 14;
   status.value_bytes = 1ULL << 42;

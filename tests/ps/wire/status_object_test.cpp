@@ -24,4 +24,7 @@ TEST_CASE("status_object: a rank that looks on is named so", "[ps]") {
   const std::string ranks =
       R"("ranks":[{"rank":0,"here":true,"last":7},{"rank":1,"here":true,"last":5,"looks_on":true}])";
   CHECK(distrib::status_object(shard).text().find(ranks) != std::string::npos);
+  CHECK(distrib::status_object(shard).text().find("rate_factor") == std::string::npos);
+  shard.rate_factor = 2.5;
+  CHECK(distrib::status_object(shard).text().find(R"("rate_factor":2.5)") != std::string::npos);
 }

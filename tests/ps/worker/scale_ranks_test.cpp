@@ -24,7 +24,7 @@ const ClusterSpec scaled_cluster{{"ps", {"127.0.0.1:0", "127.0.0.1:0"}}, {"worke
 struct AnswersOfScale {
   JobRanks before, after;
   ScaledRanks taken, again, early, wrong;
-  Error no_chief;
+  Error no_chief, bad_rate;
 };
 
 }  // namespace
@@ -44,7 +44,7 @@ TEST_CASE("scale_ranks: asks all shards of all servers of a running job", "[ps]"
   job.most_ranks = 3;
   asio::io_context context{1};
   Worker worker{context, job, 0, servers};
-  const RankEntry entry{30, 7, {0}};
+  const RankEntry entry{30, 7, {0}, {1, 2, 4}};
   std::optional<AnswersOfScale> seen;
   worker.at_step = [&](Step step) {
     if (step != 3) return;
@@ -55,6 +55,7 @@ TEST_CASE("scale_ranks: asks all shards of all servers of a running job", "[ps]"
     now.early = scale_ranks(servers, {2, 8, {0}});
     now.wrong = scale_ranks(servers, {35, 8, {0, 3}});
     static_cast<void>(scale_ranks(servers, {36, 8, {1, 2}}, {}, now.no_chief));
+    static_cast<void>(scale_ranks(servers, {36, 8, {0}, {1, 0, 4}}, {}, now.bad_rate));
     now.after = ranks_of_job(servers);
     seen = now;
   };
@@ -77,7 +78,12 @@ TEST_CASE("scale_ranks: asks all shards of all servers of a running job", "[ps]"
   CHECK(seen->wrong.refused.code == ps_errc::bad_ranks);
   CHECK(seen->no_chief.code == failure::invalid_argument);
   CHECK(seen->no_chief.where == "ranks 1-2: rank 0 is missing, which the chief makes");
+  CHECK(seen->bad_rate.code == ps_errc::bad_rate);
+  CHECK(seen->bad_rate.where == "rate 1 to 0 within 4");
   CHECK(seen->after.changes == std::vector{entry});
+  CHECK(seen->after.began_with == 1);
+  CHECK(rate_of({}, seen->after, 32, 1) == RankRate{1.5, 2, 2});
+  CHECK(rate_of({RateRule::Kind::linear}, seen->after, 32, 3) == RankRate{3, 3, 0});
 }
 
 TEST_CASE("scale_ranks: a server that cannot be reached", "[ps]") {

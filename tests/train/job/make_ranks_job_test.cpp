@@ -244,9 +244,10 @@ TEST_CASE("make_ranks_job: ranks that change give the bits of one process that h
   Job job = loopback_job::make(2, 2, 40);
   job.reduction = ReductionOrder::tree;
   job.most_ranks = 6;
-  const std::vector<RankEntry> changes{{12, 1, {0, 1, 3, 5}}, {24, 2, {0, 4}}};
+  const std::vector<RankEntry> changes{{12, 1, {0, 1, 3, 5}, {1, 2, 8}}, {24, 2, {0, 4}, {2, 0.75, 5}}};
   const std::string expected = hash_of_changed_ranks(job, changes);
   CHECK(expected != hash_of_changed_ranks(job, {}));
+  CHECK(expected != hash_of_changed_ranks(job, {{12, 1, {0, 1, 3, 5}}, {24, 2, {0, 4}}}));  // the rate counts
 
   DealtServers to{2, 2};
   ServingRanks chief{job, to, 0};

@@ -20,7 +20,7 @@ void adam_fields(auto& self, auto& field) {
 /// Returns the factors of update `step` of Adam or an updater derived from it; `more`: its further factors.
 template <class Factors> [[nodiscard]] auto adam_factors(const auto& self, UpdateStep step, auto... more) noexcept
     -> Factors {
-  const float alpha = adam_alpha(self.learning_rate.at(step.count), power(self.beta1, step.of_slots()),
+  const float alpha = adam_alpha(step.rate(self.learning_rate.at(step.count)), power(self.beta1, step.of_slots()),
                                  power(self.beta2, step.of_slots()));
   return {alpha, blend(self.beta1), blend(self.beta2), self.epsilon, more...};
 }
@@ -35,7 +35,7 @@ void rmsprop_fields(auto& self, auto& field) {
 
 /// Returns the factors of update `step` of either RMSProp.
 template <class Factors> [[nodiscard]] auto rmsprop_factors(const auto& self, UpdateStep step) noexcept -> Factors {
-  return {self.learning_rate.at(step.count), blend(self.decay), self.momentum, self.epsilon};
+  return {step.rate(self.learning_rate.at(step.count)), blend(self.decay), self.momentum, self.epsilon};
 }
 
 }  // namespace detail

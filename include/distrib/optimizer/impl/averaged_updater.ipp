@@ -37,6 +37,7 @@ class AveragedUpdater final : public UpdaterModelBase {
     return found ? found->model_ : nullptr;
   }
   [[nodiscard]] auto updates_every_row() const noexcept -> bool override { return updater_.updates_every_row(); }
+  [[nodiscard]] auto scales_rate() const noexcept -> bool override { return updater_.scales_rate(); }
   void check(std::error_code& ec) const override {
     updater_.check(ec);
     if (!ec) average_.check(ec);

@@ -57,6 +57,7 @@ enum class ps_errc {
   bad_ranks,         ///< The ranks that were asked for lack rank 0, do not ascend, or are not all below the job's `most_ranks`. Name rank 0, which the chief makes, each rank once, and only ranks that the job may have.
   too_many_changes,  ///< The log of the ranks is full, or too many calls for other ranks wait. Ask again later; if the log is full, continue the job in another directory from its last checkpoint.
   too_many_onlookers, ///< A shard has as many onlookers as it serves, or one of them has made a second call before the answer to its first. End an onlooker that is not needed; this one tries again by itself.
+  bad_rate,          ///< Other ranks were asked for with a learning rate that the job cannot have: a factor below 1e-4 or above 1e4, too long a warm-up, a job with local steps, or an updater that does not say `scales_rate`. Give another factor, or none.
 };
 // clang-format on
 
@@ -161,6 +162,9 @@ inline constexpr ErrorText ps_texts[] = {
      "the log of the ranks is full, or too many calls for other ranks wait: ask again later"},
     {static_cast<int>(ps_errc::too_many_onlookers), failure::exhausted,
      "the shard serves no more onlookers: end one that is not needed"},
+    {static_cast<int>(ps_errc::bad_rate), failure::invalid_argument,
+     "the learning rate of this job cannot be changed so: give a factor from 1e-4 to 1e4, or none with local steps and "
+     "updaters without scales_rate"},
 };
 
 /// Returns the category "distrib.ps".

@@ -7,6 +7,7 @@
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -30,6 +31,13 @@ using UpdaterFinder = std::function<std::optional<AnyUpdater>(std::string_view t
     if (updater.updates_every_row()) return {ps_errc::updates_every_row, table.name + ": " + updater.text()};
   }
   return {};
+}
+
+/// True if a factor of the learning rate (`RankEntry::rate`) has a meaning in the job: each of its updaters multiplies
+/// its rate by `UpdateStep::rate_factor`, and there are no local steps, where it would not be clear which of two rates
+/// is meant.
+[[nodiscard]] inline auto can_scale_rates(const Job& job, const JobUpdaters& updaters) -> bool {
+  return job.local_steps == 0 && std::ranges::all_of(updaters, [](const AnyUpdater& one) { return one.scales_rate(); });
 }
 
 /// Returns all updaters of a job. If `find` does not know one, returns none and sets `error` to

@@ -22,11 +22,12 @@ struct RankFile {
 };
 
 /// Writes an entry as the message `field` of `head`. Its fields are 1: `from`; 2: `number`; 3: `ranks` in runs, packed:
-/// for each run how many ranks lie between it and the run before, and how many it has.
+/// for each run how many ranks lie between it and the run before, and how many it has; of a `rate` that is not the one
+/// of jobs whose rate never changed, 4: `from` and 5: `to` (fixed64, as doubles), 6: `steps` (left out when 0).
 DISTRIB_DECL void encode_rank_entry(WireWriter& head, std::uint32_t field, const RankEntry& entry);
 
 /// Reads what `encode_rank_entry` wrote. Null if the bytes do not decode, if there is no rank, or if there are more
-/// than `most` ranks or one that is not below `max_job_ranks`.
+/// than `most` ranks or one that is not below `max_job_ranks`. The rate is not checked: see `is_rank_entry`.
 [[nodiscard]] DISTRIB_DECL auto decode_rank_entry(ByteView bytes, std::size_t most) -> SharedRankEntry;
 
 /// Returns the bytes of a file. Layout, little-endian: 0 "drankfil" · 8 version u32 · 12 length n of the body u32 ·

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/decl.hpp>
+#include <distrib/ps/job/rank_rate.hpp>
 #include <distrib/ps/job/step.hpp>
 
 #include <compare>
@@ -20,11 +21,14 @@ struct RankEntry {
   /// Of two entries from one step the one with the higher number counts. 0: the ranks that the job begins with.
   std::uint64_t number = 0;
   std::vector<Rank> ranks;  ///< Ascending, at least one; rank 0 is always one of them.
+  RankRate rate = {};  ///< How the learning rate of these steps differs from what its schedule says.
 
   [[nodiscard]] auto operator<=>(const RankEntry&) const = default;
 
   /// Returns how many of its ranks are below `rank`: the place of a rank among them.
   [[nodiscard]] DISTRIB_DECL auto place_of(Rank rank) const noexcept -> Rank;
+  /// Returns by what the learning rate of `step`, one of its steps, is multiplied.
+  [[nodiscard]] auto factor_of(Step step) const noexcept -> double { return rate.at(step - from); }
   /// True if it has the rank.
   [[nodiscard]] DISTRIB_DECL auto has(Rank rank) const noexcept -> bool;
 };
@@ -38,7 +42,8 @@ inline constexpr std::size_t max_rank_entries = 4096;
 inline constexpr std::size_t max_logged_ranks = std::size_t{1} << 22;
 
 /// True if it may be an entry of a job with ranks below `most_ranks`, beside the ranks that the job begins with. Rank 0
-/// must be among its ranks: the chief makes it, and reports the result. For what an unknown client says.
+/// must be among its ranks: the chief makes it, and reports the result. Its rate is good (`is_rank_rate`). For what an
+/// unknown client says.
 [[nodiscard]] DISTRIB_DECL auto is_rank_entry(const RankEntry& entry, Rank most_ranks) noexcept -> bool;
 
 /// Which ranks make which steps of a job: a set of entries, to which entries are only added. The union of two logs is

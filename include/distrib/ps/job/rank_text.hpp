@@ -20,7 +20,11 @@ inline namespace v0 {
 /// Reads such a text, in any order. Empty: it is none, names a rank twice, or one that is not below `max_job_ranks`.
 [[nodiscard]] DISTRIB_DECL auto parse_ranks(std::string_view text) -> std::vector<Rank>;
 
-/// Returns an entry as a line without its end: "from 1221 number 1764515299123 ranks 0-47".
+/// Returns a rate as words: "rate 3", or "rate 1 to 3 within 500".
+[[nodiscard]] DISTRIB_DECL auto to_text(const RankRate& rate) -> std::string;
+
+/// Returns an entry as a line without its end: "from 1221 number 1764515299123 ranks 0-47"; its rate follows, if the
+/// learning rate is not the one of its schedule: "from 1221 number 1764515299123 ranks 0-47 rate 1 to 3 within 500".
 [[nodiscard]] DISTRIB_DECL auto to_text(const RankEntry& entry) -> std::string;
 
 /// Reads lines of entries; empty lines and what follows a # do not count.

@@ -20,6 +20,8 @@
 #include <distrib/ps/job/impl/rank_block.ipp>
 #include <distrib/ps/job/impl/rank_file.ipp>
 #include <distrib/ps/job/impl/rank_log.ipp>
+#include <distrib/ps/job/impl/rank_rate.ipp>
 #include <distrib/ps/job/impl/rank_text.ipp>
+#include <distrib/ps/job/impl/rate_rule.ipp>
 #include <distrib/ps/job/impl/shard_layout.ipp>
 #include <distrib/ps/job/impl/table_share.ipp>

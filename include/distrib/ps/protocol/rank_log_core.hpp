@@ -21,7 +21,8 @@ struct RankAnswer {
   std::uint64_t caller = 0;  ///< As it was passed with the proposal.
   bool taken = false;  ///< True: the entry is durable here, and in force. False: propose a step after `horizon`.
   Step horizon = 0;
-  std::error_code why = {};  ///< Why it is not taken: `ps_errc::ranks_too_soon`, `bad_ranks` or `too_many_changes`.
+  std::error_code why =
+      {};  ///< Why it is not taken: `ps_errc::ranks_too_soon`, `bad_ranks`, `bad_rate` or `too_many_changes`.
 };
 
 /// One shard's part of the log of the ranks: takes proposals, says what must be durable before a value is told. Rules
@@ -34,7 +35,8 @@ struct RankAnswer {
 class RankLogCore {
  public:
   /// The log of a job that begins with the ranks from 0 to `ranks` - 1; all ranks are below `most_ranks`.
-  DISTRIB_DECL RankLogCore(Rank ranks, Rank most_ranks);
+  /// `scales_rates`: entries may have a factor of the learning rate (`can_scale_rates`).
+  DISTRIB_DECL RankLogCore(Rank ranks, Rank most_ranks, bool scales_rates = true);
 
   /// The shard starts. `file`: what was written last; empty: nothing yet. `steps_ahead`: how far the horizon is raised
   /// beyond the newest step; at least 1. It must be called once; nothing is told and nothing is taken before.
@@ -75,6 +77,7 @@ class RankLogCore {
       -> std::error_code;
 
   Rank most_ranks_;
+  bool scales_rates_;
   SharedRankLog log_;
   SharedRankEntry first_;
   Step horizon_ = 0;  // durable

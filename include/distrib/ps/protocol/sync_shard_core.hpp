@@ -45,8 +45,8 @@ inline namespace v0 {
 /// if a name arrives again with other bytes: after a shard came back, other contributions may count than before.
 ///
 /// In a job whose ranks change (`Job::most_ranks`) a contribution states which ranks make its step, and the step is
-/// complete when these have contributed. Values are told only when the log of the ranks allows it. The host has work
-/// for `rank_log`.
+/// complete when these have contributed. The entry also says by what the learning rate of the step is multiplied.
+/// Values are told only when the log of the ranks allows it. The host has work for `rank_log`.
 ///
 /// A job that was started again with other settings has cuts of more than one history (`Lineage`). A shard continues in
 /// the history of the cut that it starts from or is sent to, and does not count contributions that were made from
@@ -488,8 +488,10 @@ class SyncShardCore {
     for (auto next = contributions_.find(k_ + 1); next != contributions_.end() && is_complete(next->second);
          next = contributions_.find(k_ + 1)) {
       SharedBuffer before = store_.dense();
-      if (in_tree_) store_.apply_sum(k_ + 1, next->second.total(), needed_for(next->second));
-      else store_.apply(k_ + 1, next->second.in_rank_order(), ec);
+      // of the entry that the contributions state, not of the shard's own log
+      const double factor = next->second.entry() == nullptr ? 1.0 : next->second.entry()->factor_of(k_ + 1);
+      if (in_tree_) store_.apply_sum(k_ + 1, next->second.total(), needed_for(next->second), factor);
+      else store_.apply(k_ + 1, next->second.in_rank_order(), ec, factor);
       if (ec) break;
       previous_ = std::move(before);
       ++k_;

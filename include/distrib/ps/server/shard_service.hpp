@@ -461,9 +461,15 @@ class ShardService final : private ShardSink {
       const char* const why = !job_                   ? "it knows no job yet"
                               : job_->most_ranks != 0 ? "it still reads its cuts"
                                                       : "the ranks of its job are fixed";
-      return call.fail(ps_errc::fixed_ranks, job_.place() + ": " + why);
+      const Error refused{ps_errc::fixed_ranks, job_.place() + ": " + why};
+      if (request.entry != nullptr)
+        shell_.asked_for_ranks(detail::words_of_request(call.connection(), request) + ": refused by " + refused.where +
+                               ": " + refused.code.message());
+      return call.fail(refused.code, refused.where);
     }
-    if (request.entry == nullptr) return call.reply({false, log->horizon(), core_->step(), log->log()});
+    if (request.entry == nullptr)
+      return call.reply(
+          {false, log->horizon(), core_->step(), log->log(), static_cast<Rank>(log->first()->ranks.size())});
     log->propose(scaling_.add(request, std::move(call)), *request.entry);
     write_ranks();
   }

@@ -5,6 +5,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/dtype.hpp>
 #include <distrib/optimizer/any_updater.hpp>
+#include <distrib/optimizer/updater.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/block_pool.hpp>
@@ -58,11 +59,12 @@ class DenseStore {
 
   /// Applies the `count`-th update (from 1) and publishes the result. Variables are updated by the mean of
   /// `contributions`, as `reduce_mean` computes it; to the counters each contribution is added, in order.
-  /// `contributions` are whole blocks of the layout; at least one, unless the shard has no variables.
-  DISTRIB_DECL void apply(std::uint64_t count, std::span<const ByteView> contributions);
+  /// `contributions` are whole blocks of the layout; at least one, unless the shard has no variables. `rate_factor`:
+  /// see `UpdateStep`.
+  DISTRIB_DECL void apply(std::uint64_t count, std::span<const ByteView> contributions, double rate_factor = 1);
 
   /// As `apply` of `number` contributions whose sum `sum_blocks` has computed.
-  DISTRIB_DECL void apply_sum(std::uint64_t count, ByteView summed, std::size_t number);
+  DISTRIB_DECL void apply_sum(std::uint64_t count, ByteView summed, std::size_t number, double rate_factor = 1);
 
   /// Returns a cut of the current state. The values are shared with the store; slots are copied, because the next
   /// update changes them in place.
@@ -101,8 +103,8 @@ class DenseStore {
   DISTRIB_DECL void begin_slots();
 
   // `number`: how many contributions `contributions` are; more than there are blocks, if one block is their sum.
-  DISTRIB_DECL void apply(std::uint64_t count, std::span<const ByteView> contributions, std::size_t number);
-  DISTRIB_DECL void update(const Group& group, std::uint64_t count, std::span<const ByteView> contributions,
+  DISTRIB_DECL void apply_number(UpdateStep step, std::span<const ByteView> contributions, std::size_t number);
+  DISTRIB_DECL void update(const Group& group, UpdateStep step, std::span<const ByteView> contributions,
                            std::size_t number, std::span<float> next);
 
   /// Returns the mean of `size` elements from `first` on; with one contribution these elements themselves. Valid until

@@ -89,14 +89,16 @@ class ShardStore {
 
   /// Applies the `count`-th update (from 1): by the mean of `contributions`, in their order; to counters each is added.
   /// `contributions` were read with `read`. On failure (`ps_errc::budget_exceeded`, or an error of the operating
-  /// system) nothing has changed.
-  DISTRIB_DECL void apply(std::uint64_t count, std::span<const ReadContribution> contributions, std::error_code& ec);
+  /// system) nothing has changed. `rate_factor`: see `UpdateStep`; 1 in a job with tables.
+  DISTRIB_DECL void apply(std::uint64_t count, std::span<const ReadContribution> contributions, std::error_code& ec,
+                          double rate_factor = 1);
 
   /// Returns the sum of two contributions, or of two sums, which were read with `read` or `read_sum`, by `sum_blocks`.
   /// Only in a job without tables.
   [[nodiscard]] DISTRIB_DECL auto sum(const ReadContribution& left, const ReadContribution& right) -> ReadContribution;
   /// As `apply` of `number` contributions whose sum is `summed`. Only in a job without tables.
-  DISTRIB_DECL void apply_sum(std::uint64_t count, const ReadContribution& summed, std::size_t number);
+  DISTRIB_DECL void apply_sum(std::uint64_t count, const ReadContribution& summed, std::size_t number,
+                              double rate_factor = 1);
 
   /// Checks that a pull may ask for `rows`. Returns `ps_errc::no_such_row` if the tables do not have one of them on
   /// this shard. An object that was moved from has no tables.

@@ -285,7 +285,7 @@ struct ScaleRequest {
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
-/// The answer. An entry that is not taken fails the call instead: `ps_errc::ranks_too_soon`, `bad_ranks`,
+/// The answer. An entry that is not taken fails the call instead: `ps_errc::ranks_too_soon`, `bad_ranks`, `bad_rate`,
 /// `too_many_changes` or `fixed_ranks`.
 struct ScaleReply {
   bool taken = false;  ///< The entry is durable at this shard, and so in force. False: the call only asked.
@@ -293,6 +293,7 @@ struct ScaleReply {
   Step step = 0;  ///< The newest step that the shard has completed.
   /// The shard's log. Of a log that was received only the entries count (`RankLog::add`); null: there are none.
   SharedRankLog ranks = nullptr;
+  Rank began_with = 0;  ///< How many ranks the job began with; only if the call only asked.
 
   DISTRIB_DECL void encode(WireWriter& head) const;
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;

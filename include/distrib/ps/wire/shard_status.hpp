@@ -107,6 +107,8 @@ struct ShardStatus {
   std::uint64_t stale = 0;  ///< Contributions that arrived too late to count; only with backup workers.
   /// Steps between the newest contributions of the fastest and of the slowest rank. Ranks that look on do not count.
   std::uint64_t staleness = 0;
+  /// By what the learning rate of the next step is multiplied (`RankEntry::rate`), as far as the shard's log says.
+  double rate_factor = 1;
   std::uint64_t value_bytes = 0;  ///< Bytes of the variables' values on this shard, without tables.
   std::uint64_t slot_bytes = 0;  ///< Bytes of the variables' slots on this shard, without tables.
   std::uint64_t variables = 0;  ///< Variables that have a part on this shard.

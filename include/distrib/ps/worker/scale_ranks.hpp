@@ -5,6 +5,8 @@
 #include <distrib/core/error.hpp>
 #include <distrib/net/address.hpp>
 #include <distrib/ps/job/rank_log.hpp>
+#include <distrib/ps/job/rank_rate.hpp>
+#include <distrib/ps/job/rate_rule.hpp>
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/wire/ask_shard.hpp>
 
@@ -20,8 +22,12 @@ struct JobRanks {
   std::size_t shards = 0;  ///< How many shards there are.
   Step step = 0;  ///< A step that all shards have completed.
   Step first = 0;  ///< Other ranks can begin at this step, or at a later one.
+  Rank began_with = 0;  ///< How many ranks the job began with.
   std::vector<RankEntry> changes;  ///< The entries of all their logs but the first, by ascending steps.
 };
+
+/// Returns the rate of an entry of `ranks` ranks from step `from` in this job, see `rate_of`.
+[[nodiscard]] DISTRIB_DECL auto rate_of(const RateRule& rule, const JobRanks& job, Step from, Rank ranks) -> RankRate;
 
 /// Asks all shards of all parameter servers of a job. On failure the result is empty.
 ///
@@ -49,10 +55,11 @@ struct ScaledRanks {
 /// later one, its number higher than that of each other entry: use the time. If `taken` is 0 and none has failed to
 /// answer, nothing has changed.
 ///
-/// Rank 0 must be among the ranks: the chief makes it, and reports the result.
+/// Rank 0 must be among the ranks: the chief makes it, and reports the result. `RankEntry::rate` says how the learning
+/// rate goes on: `rate_of` computes it.
 ///
 /// Errors: as `ranks_of_job`, if the first shard of a server does not say how many shards there are: then nobody was asked;
-/// `ps_errc::bad_ranks` without rank 0.
+/// `ps_errc::bad_ranks` without rank 0, `bad_rate` if no entry may have the rate.
 ///
 /// Blocks as `ranks_of_job`. Threads: any.
 [[nodiscard]] DISTRIB_DECL auto scale_ranks(std::span<const Address> servers, const RankEntry& entry,

@@ -39,6 +39,7 @@
 #include <distrib/train/kept_steps.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/named_values.hpp>
+#include <distrib/train/step_examples.hpp>
 #include <distrib/train/writer_locks.hpp>
 
 #include <chrono>
@@ -74,6 +75,7 @@ class LocalRun final : public TrainingRun {
     if (plan_.save()) store_.emplace(*plan_.save(), job_, planned_.updaters, object_access());
     if (pool_ == nullptr && in_object_store()) saver_.emplace(1);
     start_ = report_.begin(job_, model_->batch_size(), 0);
+    examples_ = {job_, start_.examples_per_step};
     const std::vector<Cut> restored = restore();
     report_.reached(start_.first_step);
     report_.tell(start_);
@@ -103,7 +105,8 @@ class LocalRun final : public TrainingRun {
   [[nodiscard]] auto end() -> int override {
     signals_.reset();
     report_.reached(local_->step());
-    report_.took(job_, start_, std::chrono::steady_clock::now() - begun_);
+    report_.took(job_, start_, std::chrono::steady_clock::now() - begun_,
+                 examples_.between(start_.first_step, report_.result().steps));
     finish();
     patience_.end();
     if (store_ && report_.result().complete) store_->finish();
@@ -204,6 +207,7 @@ class LocalRun final : public TrainingRun {
       callbacks.prepare = [this](Rank rank, Step step) { return contributor_->prepare(rank, step); };
     callbacks.numbered = [this](Rank rank, Step step, const RankEntry& entry, std::uint64_t number) {
       contributor_->set_number(rank, step, entry, number);
+      if (rank == 0) examples_.told(step, entry);
     };
     if (model_->waits()) callbacks.ready = [this](Rank rank, Step step) { return is_ready(rank, step); };
     callbacks.contributed = [this](Rank rank, Step step, float loss, std::span<const SharedBuffer> blocks) {
@@ -243,7 +247,7 @@ class LocalRun final : public TrainingRun {
 
   void step_done(Step step, float loss) {
     report_.reached(step, loss);
-    report_.tell(StepDone{step, loss, start_.examples_per_step, norms_.take(step)});
+    report_.tell(StepDone{step, loss, examples_.between(step - 1, step), norms_.take(step)});
     if (plan_.is_validated_between(step - 1, step))
       report_.tell(ValidatedProgressively{step, std::exchange(validated_, {})});
     if (evaluation_ != nullptr && step != job_.total_steps && plan_.is_measured_between(step - 1, step))
@@ -362,6 +366,7 @@ class LocalRun final : public TrainingRun {
   KeptSteps kept_{plan_.save()};
   DataWait wait_;
   JobStart start_;
+  StepExamples examples_{job_, 0};
   std::unique_ptr<AnyContributor> contributor_;
   GradientNorms norms_;
   Metrics validated_;  // since the last event

@@ -51,6 +51,7 @@
 #include <distrib/train/kept_steps.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/named_values.hpp>
+#include <distrib/train/step_examples.hpp>
 #include <distrib/train/writer_locks.hpp>
 
 #include <algorithm>
@@ -142,7 +143,7 @@ class WorkerRun final : public TrainingRun {
           Event{Event::Kind::ended, task_, end.why.where, end.why.code, end.why.where + ": " + end.why.code.message()});
     if (end.code == exit_code::done) report_.reached(job_.total_steps);
     const bool came_on = report_.result().steps >= start_.first_step;
-    if (came_on) report_.took(job_, start_, spent);
+    if (came_on) report_.took(job_, start_, spent, examples_.between(start_.first_step, report_.result().steps));
     if (chief_ && end.code == exit_code::done) finish(end.result);
     else if (chief_ && came_on) report_.end();
     return end.code;
@@ -205,8 +206,11 @@ class WorkerRun final : public TrainingRun {
     return {.contribute = [this](Rank rank, Step step, auto values,
                                  auto gradients) { return contribute(rank, step, values, gradients); },
             .prepare = [this](Rank rank, Step step) { contributor_->prepare(rank, step, none_); },
-            .numbered = [this](Rank rank, Step step, const RankEntry& entry,
-                               std::uint64_t number) { contributor_->set_number(rank, step, entry, number); },
+            .numbered =
+                [this](Rank rank, Step step, const RankEntry& entry, std::uint64_t number) {
+                  contributor_->set_number(rank, step, entry, number);
+                  if (rank == 0) examples_.told(step, entry);
+                },
             .started = [this](Step first) { started(first); },
             .step_done = [this](Step step, float loss, const auto& values) { step_done(step, loss, values); },
             .saved = [this](Step step) { saved(step); },
@@ -359,7 +363,7 @@ class WorkerRun final : public TrainingRun {
     if (meter_) meter_->reached(step);
     const Step before = std::exchange(told_, step);
     if (!chief_) return;
-    report_.tell(StepDone{step, loss, (step - before) * start_.examples_per_step, contributor_->gradient_norm(rank_)});
+    report_.tell(StepDone{step, loss, examples_.between(before, step), contributor_->gradient_norm(rank_)});
     heed_hooks();
     if (plan_.is_validated_between(before, step))
       report_.tell(ValidatedProgressively{step, std::exchange(validated_, {})});
@@ -536,6 +540,7 @@ class WorkerRun final : public TrainingRun {
   DataWait wait_;
   std::unique_ptr<const AnyEvaluation> evaluation_;  // null if this is not the chief, or without Evaluate
   JobStart start_;
+  StepExamples examples_{job_, start_.examples_per_step};
   std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   bool is_started_ = false;
   bool stopping_ = false;

@@ -193,7 +193,8 @@ DISTRIB_DECL void TrainingPlan::check_local_steps() const {
 }
 
 // Throws `train_errc::cannot_change_ranks` if the recipe asks for changes that the job cannot have.
-DISTRIB_DECL void TrainingPlan::check_changes(const OpenModel& model, const Job& job) const {
+DISTRIB_DECL void TrainingPlan::check_changes(const OpenModel& model, const PlannedJob& planned) const {
+  const Job& job = planned.job;
   const std::vector<RankEntry>& changes = options_.local.changes;
   const auto refuse = [&job](const std::string& why) {
     throw_error(train_errc::cannot_change_ranks, "with_most_ranks(" + std::to_string(job.most_ranks) + "): " + why);
@@ -212,6 +213,9 @@ DISTRIB_DECL void TrainingPlan::check_changes(const OpenModel& model, const Job&
   if (model.waits()) refuse("batches that come while the job runs");
   for (const RankEntry& entry : changes)
     if (!is_rank_entry(entry, job.most_ranks)) refuse("LocalMode::changes: " + to_text(entry));
+  if (std::ranges::any_of(changes, [](const RankEntry& entry) { return entry.rate != RankRate{}; }) &&
+      !can_scale_rates(job, planned.updaters))
+    refuse("LocalMode::changes with a rate, and local steps or an updater without scales_rate");
 }
 
 // Throws `train_errc::bad_embedding` if the rows of a table cannot come and go as it says.
@@ -274,7 +278,7 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   if (!is_arithmetic(job.arithmetic)) throw_error(train_errc::bad_description, detail::quoted_name(job.arithmetic));
   job.ranks = ranks;
   job.most_ranks = options_.most_ranks;
-  check_changes(model, job);
+  check_changes(model, planned);
   if (const std::uint32_t counted = consistency.replicas_to_aggregate(ranks); counted > ranks)
     throw_error(train_errc::too_few_workers,
                 "replicas_to_aggregate=" + std::to_string(counted) + ", " + std::to_string(ranks) + " workers");

@@ -37,12 +37,14 @@ DISTRIB_DECL void TrainingReport::evaluated(const Evaluated& event) {
   tell(event);
 }
 
-DISTRIB_DECL void TrainingReport::took(const Job& job, const JobStart& start, std::chrono::duration<double> time) {
+DISTRIB_DECL void TrainingReport::took(const Job& job, const JobStart& start, std::chrono::duration<double> time,
+                                       std::uint64_t examples) {
   result_.complete = result_.steps >= job.total_steps;
   result_.seconds = time.count();
   const auto steps = static_cast<double>(result_.steps - start.first_step);
-  if (time.count() > 0) result_.steps_per_second = steps / time.count();
-  result_.examples_per_second = result_.steps_per_second * static_cast<double>(start.examples_per_step);
+  if (time.count() <= 0) return;
+  result_.steps_per_second = steps / time.count();
+  result_.examples_per_second = static_cast<double>(examples) / time.count();
 }
 
 DISTRIB_DECL void TrainingReport::end(const Job& job, const RuntimeValues& values, std::span<const TableDigest> tables,

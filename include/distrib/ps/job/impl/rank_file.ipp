@@ -6,6 +6,7 @@
 #include <distrib/core/crc32c.hpp>
 #include <distrib/ps/job/parse_job.hpp>
 
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <string_view>
@@ -50,6 +51,10 @@ DISTRIB_DECL void encode_rank_entry(WireWriter& head, std::uint32_t field, const
         runs.raw_varint(length);
       }
     });
+    if (entry.rate == RankRate{}) return;
+    message.fixed64(4, std::bit_cast<std::uint64_t>(entry.rate.from));
+    message.fixed64(5, std::bit_cast<std::uint64_t>(entry.rate.to));
+    if (entry.rate.steps != 0) message.varint(6, entry.rate.steps);
   });
 }
 
@@ -64,6 +69,9 @@ DISTRIB_DECL auto decode_rank_entry(ByteView bytes, std::size_t most) -> SharedR
         entry->ranks.clear();
         good = detail::read_rank_runs(reader.bytes(), most, entry->ranks);
         break;
+      case wire_tag(4, WireType::fixed64): entry->rate.from = std::bit_cast<double>(reader.uint64()); break;
+      case wire_tag(5, WireType::fixed64): entry->rate.to = std::bit_cast<double>(reader.uint64()); break;
+      case wire_tag(6, WireType::varint): entry->rate.steps = reader.uint64(); break;
     }
   if (!reader.ok() || !good || entry->ranks.empty() || entry->from == 0) return nullptr;
   return entry;

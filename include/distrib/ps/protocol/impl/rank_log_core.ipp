@@ -11,8 +11,11 @@
 namespace distrib {
 inline namespace v0 {
 
-DISTRIB_DECL RankLogCore::RankLogCore(Rank ranks, Rank most_ranks)
-    : most_ranks_{most_ranks}, log_{std::make_shared<const RankLog>(ranks)}, first_{log_->entry_of(1)} {}
+DISTRIB_DECL RankLogCore::RankLogCore(Rank ranks, Rank most_ranks, bool scales_rates)
+    : most_ranks_{most_ranks},
+      scales_rates_{scales_rates},
+      log_{std::make_shared<const RankLog>(ranks)},
+      first_{log_->entry_of(1)} {}
 
 DISTRIB_DECL void RankLogCore::open(const std::optional<RankFile>& file, Step steps_ahead) {
   steps_ahead_ = std::max<Step>(steps_ahead, 1);
@@ -40,6 +43,7 @@ DISTRIB_DECL void RankLogCore::hear(const SharedRankEntry& entry) {
 
 DISTRIB_DECL auto RankLogCore::refuses(const RankEntry& entry, const RankLog& log, Step newest) const
     -> std::error_code {
+  if (entry.rate != RankRate{} && (!scales_rates_ || !is_rank_rate(entry.rate))) return ps_errc::bad_rate;
   if (!is_rank_entry(entry, most_ranks_)) return ps_errc::bad_ranks;
   // without the horizon: a shard that has lost its file, or has another number than before, has one that is too low
   if (entry.from <= std::max(horizon_, newest)) return ps_errc::ranks_too_soon;

@@ -27,7 +27,7 @@ DISTRIB_DECL SyncShardCore::SyncShardCore(const Job& job, std::uint32_t shard, c
     before.reduction = ReductionOrder::rank_order;
     in_rank_order_ = settings_hash(before);
   }
-  if (job.most_ranks != 0) rank_log_.emplace(job.ranks, job.most_ranks);
+  if (job.most_ranks != 0) rank_log_.emplace(job.ranks, job.most_ranks, can_scale_rates(job, updaters));
   store_.keep_previous(true);
   go_on_from(0, {});
 }

@@ -19,7 +19,7 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// Returns what an operator asks for, in words: "ranks 0-3, 7 (5) from step 40".
+/// Returns what an operator asks for, in words: "ranks 0-3, 7 (5) from step 40", and the rate if it changes.
 [[nodiscard]] DISTRIB_DECL auto words_of(const RankEntry& entry) -> std::string;
 
 /// Returns who asks, for a report: the address of the connection and, in parentheses, what the client says of itself.
@@ -37,6 +37,12 @@ template <class Connection>
   return "a client";
 }
 
+/// Returns who asks for what, for a report. `request` has an entry.
+template <class Connection>
+[[nodiscard]] auto words_of_request(const Connection& connection, const ScaleRequest& request) -> std::string {
+  return words_of_asker(address_of_asker(connection), request.who) + " asks for " + words_of(*request.entry);
+}
+
 /// The calls of `Scale` of one shard that wait until the file of the log of the ranks is durable.
 ///
 /// Threads: one at a time.
@@ -45,8 +51,7 @@ class ScaleCalls {
  public:
   /// Keeps a call whose request has an entry. Returns its number, for `RankLogCore::propose`.
   auto add(const ScaleRequest& request, Call<Scale, Connection> call) -> std::uint64_t {
-    std::string asked =
-        words_of_asker(address_of_asker(call.connection()), request.who) + " asks for " + words_of(*request.entry);
+    std::string asked = words_of_request(call.connection(), request);
     waiting_.insert({++newest_, Waiting{std::move(call), std::move(asked)}});
     return newest_;
   }

@@ -63,6 +63,7 @@ DISTRIB_DECL void ShardMeter::describe_steps(const Job& job, const AnyShard& cor
   const Step next = std::min(status.step + 1, job.total_steps);
   const RankEntry* const makers = log != nullptr ? log->entry_of(next).get() : nullptr;
   if (makers != nullptr) status.contributions = log->contributions_through(status.step);
+  if (makers != nullptr) status.rate_factor = makers->factor_of(next);
   for (Rank rank = 0; rank < job.rank_names(); ++rank) {
     const Progress progress = synchronous ? Progress{common.done, {}} : core.progress(rank);
     const Step last = synchronous ? std::max(progress.done, newest_[rank]) : progress.done;

@@ -201,7 +201,7 @@ function show(data, live) {
       at('facts').append(fact);
     }
     at('job').textContent = `${first.consistency.replaceAll('_', ' ')}, ${whole(first.workers)} workers, ${whole(first.tasks)} parameter servers, job ${first.job.slice(0, 12)}` +
-      (first.arithmetic ? `, computed by ${first.arithmetic}` : '');
+      (first.arithmetic ? `, computed by ${first.arithmetic}` : '') + (first.rate_factor ? `, learning rate times ${first.rate_factor}` : '');
     document.title = at('step').textContent;
 
     const ranks = ranksOf(first);

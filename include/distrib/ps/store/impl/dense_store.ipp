@@ -47,17 +47,18 @@ DISTRIB_DECL auto DenseStore::averages() const -> SharedBuffer {
   return block;
 }
 
-DISTRIB_DECL void DenseStore::apply(std::uint64_t count, std::span<const ByteView> contributions) {
-  apply(count, contributions, contributions.size());
+DISTRIB_DECL void DenseStore::apply(std::uint64_t count, std::span<const ByteView> contributions, double rate_factor) {
+  apply_number({.count = count, .rate_factor = rate_factor}, contributions, contributions.size());
 }
 
-DISTRIB_DECL void DenseStore::apply_sum(std::uint64_t count, ByteView summed, std::size_t number) {
-  apply(count, std::span{&summed, 1}, number);
+DISTRIB_DECL void DenseStore::apply_sum(std::uint64_t count, ByteView summed, std::size_t number, double rate_factor) {
+  apply_number({.count = count, .rate_factor = rate_factor}, std::span{&summed, 1}, number);
 }
 
-DISTRIB_DECL void DenseStore::apply(std::uint64_t count, std::span<const ByteView> contributions, std::size_t number) {
+DISTRIB_DECL void DenseStore::apply_number(UpdateStep step, std::span<const ByteView> contributions,
+                                           std::size_t number) {
   const std::shared_ptr<AlignedBuffer> next = next_block();
-  for (const Group& group : groups_) update(group, count, contributions, number, next->as<float>());
+  for (const Group& group : groups_) update(group, step, contributions, number, next->as<float>());
   clear_gaps(next->bytes());
   for (const Counter& counter : counters_) {
     if (next != current_)
@@ -80,7 +81,7 @@ DISTRIB_DECL auto DenseStore::cut(Step step, std::vector<Step> applied) const ->
 }
 
 // Works in pieces, so that the mean is still in the cache when the updater reads it.
-DISTRIB_DECL void DenseStore::update(const Group& group, std::uint64_t count, std::span<const ByteView> contributions,
+DISTRIB_DECL void DenseStore::update(const Group& group, UpdateStep step, std::span<const ByteView> contributions,
                                      std::size_t number, std::span<float> next) {
   const std::size_t piece = number == 1 ? group.size : mean_elements;
   for (std::size_t done = 0; done < group.size; done += piece) {
@@ -88,8 +89,8 @@ DISTRIB_DECL void DenseStore::update(const Group& group, std::uint64_t count, st
     const std::size_t size = std::min(piece, group.size - done);
     slots_at_.clear();
     for (const std::span<float> slot : group.slots) slots_at_.push_back(slot.subspan(done, size));
-    group.updater.apply(UpdateStep{count}, mean_of(contributions, number, first, size),
-                        current_->as<float>().subspan(first, size), next.subspan(first, size), slots_at_);
+    group.updater.apply(step, mean_of(contributions, number, first, size), current_->as<float>().subspan(first, size),
+                        next.subspan(first, size), slots_at_);
   }
 }
 

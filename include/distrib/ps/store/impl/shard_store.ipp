@@ -44,7 +44,7 @@ DISTRIB_DECL auto ShardStore::read_sum(SharedBuffer block) -> std::pair<ReadCont
 }
 
 DISTRIB_DECL void ShardStore::apply(std::uint64_t count, std::span<const ReadContribution> contributions,
-                                    std::error_code& ec) {
+                                    std::error_code& ec, double rate_factor) {
   ec.clear();
   sent_of_ = nullptr;
   if (tables_ != nullptr) {
@@ -55,7 +55,7 @@ DISTRIB_DECL void ShardStore::apply(std::uint64_t count, std::span<const ReadCon
   }
   of_blocks_.clear();
   for (const ReadContribution& one : contributions) of_blocks_.push_back(one.block->bytes());
-  dense_.apply(count, of_blocks_);
+  dense_.apply(count, of_blocks_, rate_factor);
   if (observer_ != nullptr) observer_->applied(count, *this);
 }
 
@@ -80,9 +80,10 @@ DISTRIB_DECL auto ShardStore::sum(const ReadContribution& left, const ReadContri
   return both;
 }
 
-DISTRIB_DECL void ShardStore::apply_sum(std::uint64_t count, const ReadContribution& summed, std::size_t number) {
+DISTRIB_DECL void ShardStore::apply_sum(std::uint64_t count, const ReadContribution& summed, std::size_t number,
+                                        double rate_factor) {
   sent_of_ = nullptr;
-  dense_.apply_sum(count, summed.block->bytes(), number);
+  dense_.apply_sum(count, summed.block->bytes(), number, rate_factor);
 }
 
 DISTRIB_DECL auto ShardStore::to_send(const SharedBuffer& dense) -> SharedBuffer {

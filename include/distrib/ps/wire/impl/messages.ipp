@@ -317,6 +317,7 @@ DISTRIB_DECL void ScaleReply::encode(WireWriter& head) const {
   head.varint(2, horizon);
   head.varint(3, step);
   if (ranks != nullptr) detail::encode_rank_log(head, 4, *ranks);
+  if (began_with != 0) head.varint(5, began_with);
 }
 
 DISTRIB_DECL auto ScaleReply::decode(ByteView head) -> bool {
@@ -328,6 +329,7 @@ DISTRIB_DECL auto ScaleReply::decode(ByteView head) -> bool {
       case wire_tag(2, WireType::varint): horizon = reader.uint64(); break;
       case wire_tag(3, WireType::varint): step = reader.uint64(); break;
       case wire_tag(4, WireType::bytes): good = good && log.take(reader.bytes()); break;
+      case wire_tag(5, WireType::varint): began_with = reader.uint32(); break;
     }
   ranks = log.finish();
   return reader.ok() && good;

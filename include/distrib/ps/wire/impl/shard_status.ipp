@@ -4,6 +4,7 @@
 #include <distrib/ps/wire/shard_status.hpp>
 
 #include <array>
+#include <bit>
 #include <cstdio>
 
 namespace distrib {
@@ -95,6 +96,7 @@ DISTRIB_DECL void ShardStatus::encode(WireWriter& head) const {
   head.text(29, arithmetic);
   if (exported) head.message(30, [&](WireWriter& message) { exported->encode(message); });
   if (nonce != 0) head.varint(31, nonce);
+  if (rate_factor != 1) head.fixed64(32, std::bit_cast<std::uint64_t>(rate_factor));
 }
 
 DISTRIB_DECL auto ShardStatus::decode(ByteView head) -> bool {
@@ -138,6 +140,7 @@ DISTRIB_DECL auto ShardStatus::decode(ByteView head) -> bool {
         good = exported->decode(reader.bytes());
         break;
       case wire_tag(31, WireType::varint): nonce = reader.uint64(); break;
+      case wire_tag(32, WireType::fixed64): rate_factor = std::bit_cast<double>(reader.uint64()); break;
     }
   return good && reader.ok();
 }

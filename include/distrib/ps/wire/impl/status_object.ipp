@@ -22,6 +22,7 @@ DISTRIB_DECL auto status_object(const ShardStatus& shard) -> JsonObject {
   object.add("contributions", shard.contributions).add("stale", shard.stale).add("staleness", shard.staleness);
   object.add("pushes", shard.pushes).add("pushed_bytes", shard.pushed_bytes);
   object.add("pulls", shard.pulls).add("pulled_bytes", shard.pulled_bytes).add("parked", shard.parked);
+  if (shard.rate_factor != 1) object.add("rate_factor", shard.rate_factor);
   const auto add_times = [&object](const std::string& of, const LatencyHistogram& times) {
     const auto add = [&](const char* what, std::chrono::nanoseconds time) {
       object.add(of + what, std::chrono::duration<double>{std::min(time, times.max())}.count());

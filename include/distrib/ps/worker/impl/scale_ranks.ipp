@@ -50,11 +50,18 @@ DISTRIB_DECL auto ranks_of_job(std::span<const Address> servers, const AskOption
     found.step = found.shards == 0 ? reply.step : std::min(found.step, reply.step);
     found.first = std::max(found.first, std::max(reply.horizon, reply.step) + 1);
     ++found.shards;
+    found.began_with = reply.began_with;
     if (reply.ranks != nullptr) log.add(*reply.ranks);
   }
   for (const SharedRankEntry& entry : log.entries())
     if (entry->number != 0) found.changes.push_back(*entry);
   return found;
+}
+
+DISTRIB_DECL auto rate_of(const RateRule& rule, const JobRanks& job, Step from, Rank ranks) -> RankRate {
+  RankLog log{std::max<Rank>(job.began_with, 1)};
+  for (const RankEntry& entry : job.changes) log.add(std::make_shared<const RankEntry>(entry));
+  return rate_of(rule, log, job.began_with, from, ranks);
 }
 
 DISTRIB_DECL auto scale_ranks(std::span<const Address> servers, const RankEntry& entry, const AskOptions& how,
@@ -63,6 +70,10 @@ DISTRIB_DECL auto scale_ranks(std::span<const Address> servers, const RankEntry&
   ScaledRanks scaled;
   if (!entry.has(0)) {
     error = {ps_errc::bad_ranks, "ranks " + ranks_text(entry.ranks) + ": rank 0 is missing, which the chief makes"};
+    return scaled;
+  }
+  if (!is_rank_rate(entry.rate)) {
+    error = {ps_errc::bad_rate, to_text(entry.rate)};
     return scaled;
   }
   const std::vector<detail::ShardAddress> shards = detail::shards_of_job(servers, how, error);

@@ -110,6 +110,12 @@ DISTRIB_DECL void Cluster::scale() {
   RankEntry entry{0, ++newest_entry_, {}};
   for (Rank rank = 0; rank < ranks_.size(); ++rank)
     if (dice.percent(50) || rank == 0) entry.ranks.push_back(rank);
+  if (world_.job.local_steps == 0 && dice.percent(50)) {  // a rate, in many runs in the middle of a warm-up
+    const double factors[] = {0.25, 0.5, 1, 1.5, 2};
+    entry.rate.from = factors[dice.below(5)];
+    entry.rate.to = factors[dice.below(5)];
+    entry.rate.steps = entry.rate.from == entry.rate.to ? 0 : Step{1} << dice.below(4);
+  }
   for (ShardHost* const shard : world_.shards) entry.from = std::max(entry.from, shard->horizon());
   if (dice.percent(20)) entry.from = world_.shards[dice.below(world_.shards.size())]->horizon();  // knows one only
   entry.from += dice.between(1, 3);

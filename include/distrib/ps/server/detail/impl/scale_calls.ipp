@@ -3,6 +3,8 @@
 
 #include <distrib/ps/server/detail/scale_calls.hpp>
 
+#include <distrib/ps/job/rank_text.hpp>
+
 #include <cstddef>
 
 namespace distrib {
@@ -11,7 +13,8 @@ namespace detail {
 
 DISTRIB_DECL auto words_of(const RankEntry& entry) -> std::string {
   constexpr std::size_t most_bytes = 200;
-  const std::string from = " (" + std::to_string(entry.ranks.size()) + ") from step " + std::to_string(entry.from);
+  std::string from = " (" + std::to_string(entry.ranks.size()) + ") from step " + std::to_string(entry.from);
+  if (entry.rate != RankRate{}) from += ", " + to_text(entry.rate);
   std::string ranks;
   for (std::size_t at = 0; at < entry.ranks.size();) {
     std::size_t end = at + 1;
