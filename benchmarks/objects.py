@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures records of 1 KiB in an object store (versitygw): in global order by a cache beside local files, in block order
-beside a stream, and the memory; whole objects and uploads beside boto3, s5cmd and bare sockets. Prints lines of
-results.jsonl.
+"""Measures records of 1 KiB in an object store (versitygw, which keeps connections open): in global order by a cache
+beside local files, in block order beside a stream, and the memory; whole objects and uploads beside boto3, s5cmd and
+bare sockets. Prints lines of results.jsonl.
 
 usage: objects.py BUILD_DIRECTORY [MIB]
 
@@ -37,8 +37,8 @@ def start(folder):
         port = listener.getsockname()[1]
     (folder / "objects/bucket").mkdir(parents=True)
     server = subprocess.Popen(
-        [pathlib.Path(sys.executable).parent / "versitygw", "--port", f"127.0.0.1:{port}", "--quiet", "posix",
-         folder / "objects"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        [pathlib.Path(sys.executable).parent / "versitygw", "--port", f"127.0.0.1:{port}", "--quiet", "--keep-alive",
+         "posix", folder / "objects"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         env=os.environ | {"ROOT_ACCESS_KEY": KEYS["AWS_ACCESS_KEY_ID"], "ROOT_SECRET_KEY": KEYS["AWS_SECRET_ACCESS_KEY"]})
     end = time.monotonic() + 30
     while True:

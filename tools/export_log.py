@@ -148,6 +148,9 @@ class Log:
         for manifest in chain:
             for part in manifest["parts"]:
                 self.apply(state, part, settings)
+        sizes = [sum(part["bytes"] for part in manifest["parts"]) for manifest in chain]
+        if (chain[-1].get("base_bytes", sizes[0]), chain[-1].get("delta_bytes", sum(sizes[1:]))) != (sizes[0], sum(sizes[1:])):
+            raise Wrong(f"position {chain[-1]['position']} has other sums of bytes than its parts")
         for name, table in settings.items():
             if len(state[name]) != table["rows"] or table_digest(state[name]) != table["digest"]:
                 raise Wrong(f"table {name} at position {chain[-1]['position']} has another digest than the trainer's")

@@ -102,7 +102,6 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
                      .with_wire_format(wire_format(s))
                      .with_object_stores(object_stores())
                      .with_seed(s.seed)
-                     .with_most_ranks(s.most_ranks)
                      .with_local_mode({.workers = s.workers, .shards = s.shards, .changes = rank_changes(s)})
                      .with_replicas(s.replicas)
                      .with_cluster_mode(cluster_mode(s, flags, secret))

@@ -80,8 +80,6 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
       ->capture_default_str();
   app.add_flag("--single_ranks", s.single_ranks,
                "With --ranks: workers push each rank alone, not the sums of their ranks");
-  app.add_option("--most_ranks", s.most_ranks, "Most ranks that `distrib scale` may ask for; 0: they never change")
-      ->check(count);
   app.add_option("--ranks_ahead", s.ranks_ahead, "With --most_ranks: steps for which parameter servers are ahead")
       ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 30))
       ->capture_default_str();

@@ -446,3 +446,21 @@ TEST_CASE("LaunchedTask: the number of dealt ranks, by a flag or a variable, bes
   }
   CHECK(launched(joined({four_variables, {{"DISTRIB_RANKS", "x"}}})).error.code == cluster_errc::bad_integer);
 }
+
+TEST_CASE("LaunchedTask: the most ranks that there may be, by a flag or a variable, also in one process", "[cluster]") {
+  CHECK(launched(four_variables).task.flags.most_ranks == 0);
+  CHECK(launched(joined({four_variables, {{"DISTRIB_MOST_RANKS", "64"}}})).task.flags.most_ranks == 64);
+  const Launched both = launched(tf_config_variables, {"--most_ranks=9", "--ranks", "4", "-x"});
+  CHECK(both.task.flags.most_ranks == 9);
+  CHECK(both.task.flags.ranks == 4);
+  CHECK(both.rest == Strings{"-x"});
+  const Launched alone = launched({}, {"--most_ranks", "9"});
+  CHECK(alone.task.flags.local());
+  CHECK(alone.task.flags.most_ranks == 9);
+  for (const char* wrong : {"--most_ranks=0", "--most_ranks=1048577", "--most_ranks=x"}) {
+    const Launched refused = launched({}, {wrong});
+    CHECK(refused.error.code == cluster_errc::bad_integer);
+    CHECK(refused.error.where == wrong);
+  }
+  CHECK(launched({{"DISTRIB_MOST_RANKS", "x"}}).error.code == cluster_errc::bad_integer);
+}

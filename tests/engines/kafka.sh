@@ -3,9 +3,9 @@
 # usage: kafka.sh BUILD
 # A real broker of Kafka: parameter servers and workers add up the messages of a topic by their keys while messages
 # arrive. Workers, parameter servers and the broker are killed in turn; each message must be counted once. What the
-# topic has dropped must be named. The job reads with a password over TLS; one process also with a password alone, and
-# with a certificate. A wrong password and a certificate of another authority must be named. DISTRIB_KAFKA_SECONDS: for how
-# long messages are sent and processes are killed, 40 s unless told.
+# topic has dropped must be named. The job reads with a password over TLS (SCRAM-SHA-512); one process also with the
+# mechanism PLAIN, with a password without TLS, and with a certificate. A wrong password and a certificate of another
+# authority must be named. DISTRIB_KAFKA_SECONDS: for how long messages are sent and processes are killed, 40 s unless told.
 set -uo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/support/engine.sh"
 need java openjdk-17-jdk-headless
@@ -31,7 +31,8 @@ show_logs() { tail -n 30 "$work"/*.log; }
 # --- the broker ---
 
 brokers=127.0.0.1:19092 with_password=127.0.0.1:19094 with_certificate=127.0.0.1:19095 with_both=127.0.0.1:19096
-password=$(openssl rand -hex 12)
+with_scram=$with_both
+password=$(openssl rand -hex 12) scram_password=$(openssl rand -hex 12)
 authority() {  # NAME
   openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" -keyout "$1.key" -out "$1.pem" 2>>openssl.out
 }
@@ -53,8 +54,9 @@ controller.listener.names=CONTROLLER
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL
 listener.name.sasl_plaintext.sasl.enabled.mechanisms=PLAIN
 listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_reader="$password";
-listener.name.sasl_ssl.sasl.enabled.mechanisms=PLAIN
+listener.name.sasl_ssl.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512
 listener.name.sasl_ssl.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_reader="$password";
+listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
 listener.name.ssl.ssl.client.auth=required
 ssl.keystore.type=PEM
 ssl.keystore.location=$work/broker_store.pem
@@ -71,8 +73,10 @@ start_broker() {
   broker=$!
 }
 topics() { "${java[@]}" org.apache.kafka.tools.TopicCommand --bootstrap-server $brokers "$@" >>topics.log 2>&1; }
+# Names and passwords of SCRAM are in the metadata of the broker, not in its properties.
 must 'format the disk of the broker' \
-  "${java[@]}" kafka.tools.StorageTool format -t MkU3OEVBNTcwNTJENDM2Qg -c broker.properties
+  "${java[@]}" kafka.tools.StorageTool format -t MkU3OEVBNTcwNTJENDM2Qg -c broker.properties \
+  --add-scram "SCRAM-SHA-512=[name=reader,password=$scram_password]"
 start_broker
 until_true 180 'the topic' topics --create --if-not-exists --topic sums --partitions 3 --replication-factor 1
 echo "Kafka is ready after $SECONDS s"
@@ -104,7 +108,14 @@ sasl.username = reader
 sasl.password = $password
 ssl.ca.location = $work/authority.pem
 EOF
-for way in password certificate both; do
+cat >scram.properties <<EOF
+security.protocol = sasl_ssl
+sasl.mechanism = SCRAM-SHA-512
+sasl.username = reader
+sasl.password = $scram_password
+ssl.ca.location = $work/authority.pem
+EOF
+for way in password certificate both scram; do
   at=with_$way
   must "one process, with $way" "$counting" train "${!at}" sums "${way}_log" "$way" 10 $way.properties
   must 'each message was counted once' "$counting" check $way 160
@@ -120,13 +131,15 @@ not_you='the brokers refuse this client: correct its name, password or rights' n
 refused password wrong_password "$password" wrong-word "$not_you"
 refused both wrong_word "$password" wrong-word "$not_you"
 refused both wrong_mechanism PLAIN SCRAM-SHA-256 "$not_you"
+refused scram wrong_scram_password "$scram_password" wrong-word "$not_you"
+refused scram wrong_name 'username = reader' 'username = stranger' "$not_you"
 refused both wrong_authority authority.pem other.pem "$no_tls"
 
 # --- a job whose processes are killed, and the broker too ---
 
 begin() {  # STEPS
   "$launch" launch --ps 2 --workers 2 --restart --max-restarts 1000 -- \
-    "$counting" train $with_both sums log job "$1" both.properties >job.log 2>&1 &
+    "$counting" train $with_scram sums log job "$1" scram.properties >job.log 2>&1 &
   launcher=$!
 }
 pid_of() { sed -nE "s/^launch \| $1 is process ([0-9]+)\$/\1/p" job.log | tail -n 1; }  # TASK
@@ -170,7 +183,7 @@ offsets() { "${java[@]}" org.apache.kafka.tools.GetOffsetShell --bootstrap-serve
 there=$(offsets | awk -F: '{sum += $3} END {print sum}')
 [ "$there" -eq $sent ] || fail "the topic has $there messages, and $sent were sent"
 must 'each message was counted once' "$counting" check job $sent
-[ -z "$(grep -rlF -e "$password" -e wrong-word job log job.log wrong_*.log ./*_log)" ] || fail 'a password was written'
+[ -z "$(grep -rlF -e "$password" -e "$scram_password" -e wrong-word job log job.log wrong_*.log ./*_log)" ] || fail 'a password was written'
 echo "$sent messages, $kills kills, 3 partitions"
 
 # --- what the topic has dropped ---

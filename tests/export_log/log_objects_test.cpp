@@ -3,6 +3,7 @@
 
 #include "support/catch.hpp"
 
+#include <cstdint>
 #include <string>
 
 using distrib::Error;
@@ -68,6 +69,44 @@ TEST_CASE("objects of a log are read as they were written") {
   CHECK(distrib::parse_log_vote(to_text(vote), error) == vote);
 }
 
+TEST_CASE("a position has the bytes that a reader that begins must read") {
+  Error error;
+  distrib::LogManifest manifest = manifest_of_test();
+  CHECK(to_text(manifest).find("base_bytes") == std::string::npos);  // of a log of before
+  manifest.add_up_bytes(nullptr);
+  CHECK(manifest.base_bytes == 1000);
+  CHECK(manifest.delta_bytes == 0);
+  CHECK(distrib::parse_log_manifest(to_text(manifest), error) == manifest);
+  const auto follow = [](const distrib::LogManifest& last, std::uint64_t bytes, bool is_base = false) {
+    distrib::LogManifest next = last;
+    next.parts[0].on = is_base ? "" : part_of_test;
+    next.parts[0].bytes = bytes;
+    next.add_up_bytes(&last);
+    return next;
+  };
+  const distrib::LogManifest second = follow(manifest, 400);
+  const distrib::LogManifest third = follow(second, 600);
+  const distrib::LogManifest fourth = follow(third, 1);
+  CHECK(third.base_bytes == 1000);
+  CHECK(third.delta_bytes == 1000);
+  CHECK_FALSE(third.outweighs_base());
+  CHECK(fourth.outweighs_base());
+  CHECK(distrib::parse_log_manifest(to_text(fourth), error) == fourth);
+  CHECK(follow(fourth, 2000, true).base_bytes == 2000);
+  CHECK(follow(fourth, 2000, true).delta_bytes == 0);
+  // After a position of before they are known again from the next base on, or if that position is a base.
+  distrib::LogManifest old = fourth;
+  old.base_bytes = old.delta_bytes = 0;
+  CHECK(follow(old, 5000) == [&] {
+    distrib::LogManifest unknown = old;
+    unknown.parts[0].bytes = 5000;
+    return unknown;
+  }());
+  CHECK_FALSE(follow(old, 5000).outweighs_base());
+  CHECK(follow(manifest_of_test(), 30).base_bytes == 1000);
+  CHECK(follow(manifest_of_test(), 30).delta_bytes == 30);
+}
+
 TEST_CASE("an object of another form is refused") {
   const std::string text = to_text(manifest_of_test());
   CHECK(!refuses_manifest(text, R"("step":7)", R"("step":8,"unknown":{"a":[1]})"));
@@ -82,6 +121,7 @@ TEST_CASE("an object of another form is refused") {
   CHECK(refuses_manifest(text, "fedcba9876543210", "fedcba987654321"));
   CHECK(refuses_manifest(text, "parts/0", "parts/../0"));
   CHECK(refuses_manifest(text, "parts/0", "/etc/0"));
+  CHECK(refuses_manifest(text, R"("step":7)", R"("step":7,"base_bytes":-1)"));
   CHECK(refuses_manifest(text, R"("dim":16)", R"("dim":0)"));
   CHECK(refuses_manifest(text, "uniform low=-0.25", "uniform low=0.75"));
   CHECK(refuses_manifest(text, "bfloat16", "half"));

@@ -165,7 +165,7 @@ refused() {  # SENTENCE LAUNCH_OPTION... -- TRAIN_OPTION...
 }
 refused 'with_most_ranks(16): asynchronous' --ranks 16 -- --most_ranks 16 --mode async
 refused 'with_most_ranks(16): each worker is one rank: start all tasks with --ranks' -- --most_ranks 16
-refused 'with_most_ranks(8): the job begins with 16 ranks' --ranks 16 -- --most_ranks 8
+refused 'with_most_ranks(8): the job begins with 16 ranks' --ranks 16 --most_ranks 8 --
 
 [ $failures -eq 0 ] && echo 'all passed'
 exit $((failures > 0))

@@ -51,7 +51,7 @@ TEST_CASE("open_ranged: any part, from any thread, with as few clients as possib
   std::atomic<int> version = 1;
   distrib::IoPool pool{1};
   const NumberFetch::Options options{.pool = &pool, .clients = &clients, .version = &version};
-  const auto idle = std::make_shared<distrib::IdleClients<NumberFetch>>();
+  const auto idle = std::make_shared<distrib::IdlePieces<NumberFetch>>();
   Error error;
   CHECK_FALSE(distrib::open_ranged<NumberFetch>("none", options, idle, error));
   CHECK(error.where == "none");

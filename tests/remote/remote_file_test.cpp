@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -28,6 +29,7 @@ namespace {
 struct Shelf {
   std::map<std::string, std::string> files;
   std::atomic<int> opened = 0;
+  std::atomic<int> clients = 0;
   std::atomic<int> fetched = 0;
   std::atomic<std::uint64_t> fails_at = UINT64_MAX;  ///< Offset of a piece that fails.
   std::atomic<std::uint64_t> throws_at = UINT64_MAX;  ///< Offset of a piece that throws.
@@ -48,7 +50,10 @@ struct ShelfFetch {
   std::string name;
   std::uint64_t size = 0;
 
-  static auto client(const ShelfOptions& options) -> Shelf* { return options.shelf; }
+  static auto client(const ShelfOptions& options) -> Shelf* {
+    ++options.shelf->clients;
+    return options.shelf;
+  }
   static auto open(const std::string& name, const ShelfOptions& options, Error& error) -> std::optional<ShelfFetch> {
     ++options.shelf->opened;
     const auto found = options.shelf->files.find(name);
@@ -150,6 +155,25 @@ TEST_CASE("RemoteFile: throws again what a fetch threw, and skips no piece", "[n
       CHECK_THROWS_AS(read_on(), std::bad_alloc);
       CHECK(all == shelf.files["f"].substr(0, at));
     }
+}
+
+TEST_CASE("RemoteFile: files that are read one after the other share clients and memory", "[net]") {
+  Shelf shelf;
+  shelf.files["a"] = noise(95);
+  shelf.files["b"] = noise(41);
+  IoPool pool{3};
+  for (IoPool* with : {static_cast<IoPool*>(nullptr), &pool}) {
+    shelf.clients = 0;
+    const auto idle = std::make_shared<distrib::IdlePieces<ShelfFetch>>();
+    for (const char* const name : {"a", "b", "a"}) {
+      ShelfFile file{name, {.shelf = &shelf, .pool = with}, idle};
+      Error error;
+      CHECK(read_all(file, error) == shelf.files[name]);
+      CHECK_FALSE(error);
+    }
+    if (with == nullptr) CHECK(shelf.clients == 1);  // a thread may give its piece back a little later
+    CHECK(idle->take({.shelf = &shelf}).bytes.capacity() >= 10);
+  }
 }
 
 TEST_CASE("RemoteFile: destroyed half-way, waits for no thread", "[net]") {

@@ -386,8 +386,7 @@ class Carrier {
   auto drawn_entry(Step from) -> distrib::RankEntry {
     distrib::RankEntry entry{from, ++newest_entry_, {}};
     for (Rank rank = 0; rank < ranks_.size(); ++rank)
-      if (of_scaling_.percent(50)) entry.ranks.push_back(rank);
-    if (entry.ranks.empty()) entry.ranks.push_back(static_cast<Rank>(of_scaling_.below(ranks_.size())));
+      if (of_scaling_.percent(50) || rank == 0) entry.ranks.push_back(rank);
     return entry;
   }
 

@@ -28,7 +28,8 @@
 /// Random runs of the cores of an export log, under kills, zombies, rewinds, lost disks, and reads that are late, old or
 /// damaged. A small job with one table is trained by one to three shards; its values are hashes, so each state can be
 /// computed again. What is committed must be a state of one history, what is served must be committed, and positions
-/// must not fall.
+/// must not fall. In half of the synchronous runs parts are copied at a step and written later, as a shard that trains
+/// does it.
 namespace simulation {
 
 /// A mistake that is planted in a core, or in what it stands on.
@@ -138,6 +139,7 @@ class ExportRuns {
     slow_ = slow[below(3)];
     const std::uint64_t damage[] = {0, 0, 20, 100};
     damage_ = damage[below(4)];
+    writes_later_ = synchronous_ && mixed(seed, 78) % 2 == 0;
     new_reader();
     begin_job(1 + below(3), mixed(seed, 1));
     for (auto& shard : shards_) start(*shard, newest(*shard->disk));
@@ -182,6 +184,15 @@ class ExportRuns {
   };
   using Disk = std::map<std::uint64_t, Cut>;  // by label
 
+  /// What a shard has copied and not written yet.
+  struct Copied {
+    distrib::ExportPlan plan;
+    ExportedModel model;
+    History history;
+    std::set<std::uint64_t> dirty;
+    std::uint64_t step = 0;
+  };
+
   struct Process {
     std::uint32_t number = 0;
     std::uint32_t of = 1;
@@ -198,6 +209,8 @@ class ExportRuns {
     std::optional<distrib::ExportCore> core = {};
     std::optional<distrib::LogManifest> newest = {};  // as it was really read
     std::deque<distrib::ExportAction> todo = {};
+    std::deque<Copied> copied = {};
+    std::string last_written = {};
   };
 
   /// What a part really has.
@@ -305,6 +318,8 @@ class ExportRuns {
     shard.alive = true;
     shard.dirty.clear();
     shard.todo.clear();
+    shard.copied.clear();
+    shard.last_written.clear();
     shard.newest.reset();
     distrib::ExportMark mark;
     if (const auto cut = shard.disk->find(at); cut != shard.disk->end()) {
@@ -370,6 +385,8 @@ class ExportRuns {
   }
 
   void export_step(Process& shard) {
+    constexpr std::size_t most_copied = 4;
+    if (shard.copied.size() == most_copied) return;  // left out: what has changed is still known
     const distrib::RowDigest state = digest_of(shard.model);
     const distrib::ExportPlan plan = shard.core->plan(shard.step, state);
     if (plan.kind == distrib::ExportPlan::Kind::nothing) {
@@ -378,14 +395,27 @@ class ExportRuns {
       return;
     }
     if (!is_calm_ && chance(10)) return;  // the part could not be written: what has changed is still known
-    distrib::LogPart part = write_part(shard, plan, state);
-    distrib::LogTable table = table_settings();
-    table.rows = shard.model.rows.size();
-    for (const auto& [key, row] : shard.model.rows) table.digest += row_of(key, row);
-    shard.dirty.clear();
-    shard.core->written(shard.step, std::move(part), {table});
+    shard.copied.push_back({plan, shard.model, shard.history, std::exchange(shard.dirty, {}), shard.step});
+    if (writes_later_) {
+      shard.core->taken();
+      return save(shard, plan.label, false);
+    }
+    write_copied(shard);
     save(shard, plan.label, true);
     act(shard, [&](auto& out) { shard.core->vote(out); });
+  }
+
+  // Writes the oldest part that is copied. The next `poll` votes for it.
+  void write_copied(Process& shard) {
+    Copied one = std::move(shard.copied.front());
+    shard.copied.pop_front();
+    if (one.plan.on_taken) one.plan.on = shard.last_written;
+    distrib::LogTable table = table_settings();
+    table.rows = one.model.rows.size();
+    for (const auto& [key, row] : one.model.rows) table.digest += row_of(key, row);
+    distrib::LogPart part = write_part(shard, one);
+    shard.last_written = part.name;
+    shard.core->written(one.step, std::move(part), {table});
   }
 
   // Of a synchronous job only some exports are cuts, too: the others can be made again.
@@ -416,23 +446,24 @@ class ExportRuns {
     return table;
   }
 
-  auto write_part(const Process& shard, const distrib::ExportPlan& plan, const distrib::RowDigest& state)
-      -> distrib::LogPart {
+  auto write_part(const Process& shard, const Copied& copied) -> distrib::LogPart {
+    const distrib::ExportPlan& plan = copied.plan;
+    const ExportedModel& model = copied.model;
     const bool is_full = plan.kind == distrib::ExportPlan::Kind::full;
     std::vector<std::uint64_t> keys;
     std::vector<std::uint64_t> values;
     std::vector<std::uint64_t> gone;
     const auto add = [&](std::uint64_t key) {
-      const auto row = shard.model.rows.find(key);
-      if (row != shard.model.rows.end()) keys.push_back(key), values.push_back(row->second);
+      const auto row = model.rows.find(key);
+      if (row != model.rows.end()) keys.push_back(key), values.push_back(row->second);
       else if (!is_full && mistake_ != ExportMistake::no_tombstones) gone.push_back(key);
     };
     if (is_full)
-      for (const auto& [key, row] : shard.model.rows) add(key);
+      for (const auto& [key, row] : model.rows) add(key);
     else
-      for (const std::uint64_t key : shard.dirty) add(key);
+      for (const std::uint64_t key : copied.dirty) add(key);
     distrib::PartContents contents;
-    contents.step = shard.step;
+    contents.step = copied.step;
     contents.shard = shard.number;
     contents.on = plan.on;
     distrib::PartTable& table = contents.tables.emplace_back();
@@ -441,14 +472,14 @@ class ExportRuns {
     table.keys = std::as_bytes(std::span{keys});
     table.values = std::as_bytes(std::span{values});
     table.gone = std::as_bytes(std::span{gone});
-    for (const std::uint64_t group : shard.model.own) {
+    for (const std::uint64_t group : model.own) {
       const auto first = [](std::uint64_t of) {
         return (of * distrib::num_virtual_shards + 5) / ExportedModel::groups;
       };
       table.owned.push_back({first(group), first(group + 1)});
     }
     const distrib::Shape whole{static_cast<std::int64_t>(ExportedModel::groups)};
-    for (const auto& [group, value] : shard.model.dense)
+    for (const auto& [group, value] : model.dense)
       contents.slices.push_back({"d", distrib::DType::int64, whole,
                                  distrib::Slice::along(whole, 0, static_cast<std::int64_t>(group), 1),
                                  distrib::detail::bytes_of(value)});
@@ -457,12 +488,16 @@ class ExportRuns {
     if (error) throw std::logic_error{"a part cannot be written"};
     const std::string name = distrib::part_name(plan.label, shard.number, shard.of, bytes);
     store_.put(name, bytes, error);
-    parts_.insert_or_assign(name, TruePart{shard.model, shard.history, shard.step, shard.number, shard.real_epoch});
-    return {name, bytes.size(), plan.on, state};
+    parts_.insert_or_assign(name, TruePart{model, copied.history, copied.step, shard.number, shard.real_epoch});
+    return {name, bytes.size(), plan.on, digest_of(model)};
   }
 
   // The store, as a shard sees it: one action at a time. Each action may fail.
   void perform(Process& shard) {
+    if (writes_later_ && !shard.copied.empty() && chance(400)) {
+      if (is_calm_ || !chance(15)) write_copied(shard);
+      return;
+    }
     if (shard.todo.empty()) {
       if (!shard.core->is_busy()) act(shard, [&](auto& out) { shard.core->poll(out); });
       return;
@@ -801,6 +836,7 @@ class ExportRuns {
   ExportMistake mistake_;
   bool digests_;
   bool synchronous_ = true;
+  bool writes_later_ = false;
   bool is_calm_ = false;
   std::uint64_t every_ = 1;
   std::uint64_t base_every_ = 50;

@@ -287,7 +287,7 @@ void RanksProcess::work() {
     const Step about = run.dice.percent(70) ? ranks->horizon() : run.dice.below(run.last);
     RankEntry entry{about + run.dice.between(1, 3), ++run.number, {}};
     for (Rank rank = 0; rank < 8; ++rank)
-      if (run.dice.percent(40)) entry.ranks.push_back(rank);
+      if (run.dice.percent(40) || rank == 0) entry.ranks.push_back(rank);
     ranks->propose(run.number, std::move(entry));
   }
   if (auto file = ranks->next_write(step)) {

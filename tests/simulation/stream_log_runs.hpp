@@ -350,6 +350,7 @@ class Run {
     // The disk is lost; perhaps an older cut was kept elsewhere, or an older disk comes back.
     void lose() {
       std::pair<Disk, Bytes> old{disk, file};
+      is_other_disk = true;
       if (attic && run.chance(300)) {
         std::tie(disk, file) = *std::exchange(attic, std::nullopt);
         lowest.clear();
@@ -363,6 +364,7 @@ class Run {
 
     void start() {
       alive = true;
+      is_other_disk = false;
       pending.reset();
       early = nullptr;
       common = most_heard = 0;
@@ -455,8 +457,8 @@ class Run {
     }
     void on(distrib::stream_action::DropOthers&) {
       if (run.mistake_ == Mistake::other_history_kept) return;
-      const bool is_other = !core->agrees(labels.at(step));
-      std::erase_if(disk, [this](const auto& cut) { return !core->agrees(cut.second.label); });
+      const bool is_other = !core->agrees(step, labels.at(step));
+      std::erase_if(disk, [this](const auto& cut) { return !core->agrees(cut.first, cut.second.label); });
       if (!is_other) return;
       ++run.counts.dropped;
       go_to_newest();
@@ -480,6 +482,7 @@ class Run {
       const bool was_open = core->is_open();
       if (i == 0 && !was_open && id == core->id()) {
         run.life_of_[id] = life;
+        run.begun_with_[id] = run.lives_so_far_;
         ++run.counts.lives;
       }
       distrib::StreamShardActions out;
@@ -629,6 +632,7 @@ class Run {
     Run& run;
     std::uint32_t i;
     bool alive = false;
+    bool is_other_disk = false;  // than that of the last process: the next one looks at it
     std::uint64_t life = 0;  // of its disk
     Disk disk;
     Bytes file;
@@ -709,7 +713,7 @@ class Run {
       });
     }
     void on(distrib::stream_action::OtherLife&) {
-      std::erase_if(buffer, [this](const auto& one) { return !core.log()->agrees(one.second.label); });
+      std::erase_if(buffer, [this](const auto& one) { return !core.log()->agrees(one.first, one.second.label); });
     }
     void on(distrib::stream_action::Ready&) { go(); }
     void on(distrib::stream_action::BeginAgain&) { begin(true); }
@@ -1066,8 +1070,12 @@ class Run {
     const std::pair key{life == life_of_.end() ? 0 : life->second, batch};
     if (contents_.try_emplace(key, bytes).first->second != bytes) throw std::logic_error{"a batch has two contents"};
   }
-  // What a shard counted stays while one of those that counted it has its disk.
+  // What a shard counted stays while one of those that counted it has its disk. A disk that was lost after a life began
+  // may take up an earlier life once more, with a worker that has heard of no other. That counts for nothing: the shard
+  // drops it when it hears of the later life.
   void counted(Step step, const StreamSum& what, const Shard& shard) {
+    const auto is_older = [&](const auto& later) { return later.second < shard.life; };
+    if (std::any_of(begun_with_.upper_bound(shard.core->id()), begun_with_.end(), is_older)) return;
     std::map<StreamSum, std::set<std::pair<std::uint32_t, std::uint64_t>>>& histories = histories_[step];
     histories[what].emplace(shard.i, shard.life);
     for (const auto& [other, by] : histories)
@@ -1146,7 +1154,7 @@ class Run {
     std::uint64_t next_batch = 0;
     for (Step step = 0;; ++step) {
       for (const auto& shard : shards_) {
-        const bool is_open = shard->core && shard->core->is_open();
+        const bool is_open = shard->core && shard->core->is_open() && !shard->is_other_disk;
         if (!is_open || shard->core->told() == nullptr || shard->core->told()->id() != told.id()) continue;
         const auto cut = shard->disk.find(step);
         const auto value = shard->values.find(step);
@@ -1403,6 +1411,7 @@ class Run {
   std::map<std::pair<End, End>, std::uint64_t> still_;  // until when nothing arrives
   std::map<std::uint32_t, std::uint64_t> down_;
   std::map<StreamLogId, std::uint64_t> life_of_;
+  std::map<StreamLogId, std::uint64_t> begun_with_;  // `lives_so_far_` when a life of the log began
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> contents_;
   std::map<Step, std::map<StreamSum, std::set<std::pair<std::uint32_t, std::uint64_t>>>> histories_;
   std::map<StreamSum, std::pair<StreamSum, distrib::StreamItem>> items_;

@@ -87,13 +87,30 @@ TEST_CASE("a label names the items that the steps up to one rest on") {
   const distrib::StreamLabel label = log.label_of(1);
   log.append(range_of_log("c", 0, 9));
   CHECK(log.label_of(1) == label);
-  CHECK(log.agrees(label));
-  CHECK(log.agrees(std::nullopt));
+  log.raise_horizon(3);
+  CHECK(log.agrees(1, label));
+  CHECK(log.agrees(1, std::nullopt));
   StreamLog other{3, {0, 1}};
   other.append(range_of_log("b", 0, 4));
   other.append(range_of_log("a", 0, 5));
-  CHECK_FALSE(other.agrees(label));
-  CHECK_FALSE(other.agrees(log.label_of(3)));
+  other.raise_horizon(3);
+  CHECK_FALSE(other.agrees(1, label));
+  CHECK_FALSE(other.agrees(3, log.label_of(3)));
+}
+
+TEST_CASE("a log with the items of a label does not agree while ranks of an earlier step are new, or may come") {
+  StreamLog log = some_log();
+  const distrib::StreamLabel label = log.label_of(5);
+  StreamLog other = log;
+  log.raise_horizon(8);
+  CHECK(log.agrees(5, label));
+  other.raise_horizon(4);
+  CHECK_FALSE(other.agrees(5, label));
+  other.append(StreamRanks{5, {7}});
+  other.raise_horizon(8);
+  CHECK(other.label_with(label.items) == label);
+  CHECK(other.agrees(4, label));
+  CHECK_FALSE(other.agrees(5, label));
 }
 
 TEST_CASE("the last step is the last one for which a closed stream log has records of all ranks") {
@@ -114,6 +131,7 @@ TEST_CASE("the last step is the last one for which a closed stream log has recor
 
 TEST_CASE("a stream log lets go of what only earlier steps need, and answers as before for the others") {
   StreamLog log = some_log();
+  log.raise_horizon(3);
   const StreamLog before = log;
   log.let_go(1);
   CHECK(log.kept_step() == 1);
@@ -126,7 +144,7 @@ TEST_CASE("a stream log lets go of what only earlier steps need, and answers as 
   for (std::uint64_t step = 1; step < 4; ++step) {
     CHECK(log.label_of(step) == before.label_of(step));
     CHECK(log.records_for(step) == before.records_for(step));
-    CHECK(log.agrees(before.label_of(step)));
+    CHECK(log.agrees(step, before.label_of(step)));
   }
   log.let_go(3);
   CHECK(log.ranks_of(3).size() == 3);
@@ -137,7 +155,7 @@ TEST_CASE("a stream log lets go of what only earlier steps need, and answers as 
   log.let_go(9);
   CHECK(log.kept_step() == 3);
   CHECK(log.end_of("b") != nullptr);
-  CHECK_FALSE(log.agrees(before.label_with(1)));
+  CHECK_FALSE(log.agrees(1, before.label_with(1)));
 }
 
 TEST_CASE("a stream log is read as it was written") {

@@ -263,8 +263,8 @@ TEST_CASE("another shard counts what rests on items that its own copy has") {
   CHECK(core.may_count(1, 2));
   CHECK_FALSE(core.may_count(4, 2));
   CHECK_FALSE(core.may_count(1, 3));
-  CHECK(core.agrees(log->label_of(1)));
-  CHECK_FALSE(core.agrees(distrib::StreamLabel{2, {1, 1}}));
+  CHECK(core.agrees(1, log->label_of(1)));
+  CHECK_FALSE(core.agrees(1, distrib::StreamLabel{2, {1, 1}}));
   CHECK(core.accept(1, {5, 50}, log, story.out));
   CHECK(core.accept(1, {5, 50}, nullptr, story.out));
   CHECK(story.tell().empty());

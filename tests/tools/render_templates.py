@@ -60,7 +60,7 @@ MORE = {"kubernetes/statefulset.yaml.jinja": [{"kubernetes_minor": 20}, {"ps_kin
 SPOT = {"worker_node_selector": {"cloud.google.com/gke-spot": "true"}, "worker_tolerations": [{"key": "spot"}]}
 MORE["kubernetes/statefulset.yaml.jinja"] += [
     {"gang": True}, {"gang": True, "kubernetes_minor": 20}, {"ranks": 16}, {"ranks": 16, "most_workers": 8, **SPOT},
-    {"ranks": 16, "most_workers": 2}, {"ranks": 16, "worker_kind": "StatefulSet"},
+    {"ranks": 16, "most_workers": 2}, {"ranks": 16, "most_ranks": 24}, {"ranks": 16, "worker_kind": "StatefulSet"},
     {"ranks": 16, "ps_kind": "Job", "gang": True}, {"ranks": 16, "kubernetes_minor": 20}]
 for _template in ("jobset", "trainjob"):
     MORE[f"kubernetes/{_template}.yaml.jinja"] += [{"ranks": 16, **SPOT}, {"ranks": 16, "gang": True}]
@@ -99,7 +99,7 @@ def hosts_agree(documents, values):
     told = dict(render_hosts.told_hosts(documents))
     workers = values.get("worker_replicas", 3)
     if "ranks" in values and any(d.get("kind") == "Job" for d in documents) and "kubernetes_minor" not in values:
-        workers = max(workers, values.get("most_workers", values["ranks"]))  # they can be scaled
+        workers = max(workers, values.get("most_workers", values.get("most_ranks", values["ranks"])))  # they can be scaled
     count = {"DISTRIB_PS_HOSTS": values.get("ps_replicas", 2), "DISTRIB_WORKER_HOSTS": workers}
     if not told:
         assert documents[-1].get("kind") == "TFJob", "the file has no list of the tasks' hosts"

@@ -350,6 +350,10 @@ TEST_CASE("TrainingPlan: a job whose ranks may change; some jobs are refused", "
     return "";
   };
   const auto changes = bench.builder().with_most_ranks(64);
+  distrib::ClusterFlags flags;
+  CHECK(changes.plan().with_flags(flags).options().most_ranks == 64);
+  flags.most_ranks = 9;
+  CHECK(changes.plan().with_flags(flags).options().most_ranks == 9);
   CHECK(reason(changes.plan(), 65) ==
         "with_most_ranks(64): the job begins with 65 ranks, and there are at most 1048576");
   CHECK(reason(changes.with_consistency(distrib::AsynchronousParallel{}).plan(), 9) ==

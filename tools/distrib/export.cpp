@@ -121,6 +121,7 @@ auto write_base(distrib::ExportLog& log, const distrib::LogManifest& now, const 
     log.put(base.parts[shard].name, made, error);
     if (error) return std::nullopt;
   }
+  base.add_up_bytes(&now);
   const std::string text = to_text(base);
   distrib::LogHead next = head;
   next.position = base.position;

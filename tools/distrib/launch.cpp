@@ -66,6 +66,7 @@ auto launch(const LaunchOptions& options) -> int {
     command.arguments.front() = program.path;
     for (std::string& flag : task_flags(task, cluster)) command.arguments.push_back(std::move(flag));
     if (options.ranks != 0) command.arguments.push_back("--ranks=" + std::to_string(options.ranks));
+    if (options.most_ranks != 0) command.arguments.push_back("--most_ranks=" + std::to_string(options.most_ranks));
     commands.push_back(std::move(command));
   }
   std::string hosts;

@@ -69,7 +69,13 @@ int main(int argc, char** argv) try {
                    "Number of workers; with --ranks perhaps N..M: N at first, and one more, up to M, for each SIGUSR2\n"
                    "to this process")
       ->required();
-  launch->add_option("--ranks", options.ranks, "Number of ranks that are dealt to the workers (one for each worker)")
+  CLI::Option* ranks =
+      launch->add_option("--ranks", options.ranks, "Number of ranks that are dealt to the workers (one for each worker)")
+          ->check(CLI::Range(1, 1 << 20));
+  launch
+      ->add_option("--most_ranks", options.most_ranks,
+                   "With --ranks: most ranks that `distrib scale` may ask for while the job runs (they never change)")
+      ->needs(ranks)
       ->check(CLI::Range(1, 1 << 20));
   launch->add_flag("--evaluator", options.evaluator, "Also start an evaluator, which measures the checkpoints");
   launch->add_flag("--tls", options.tls,
@@ -90,8 +96,8 @@ int main(int argc, char** argv) try {
       ->capture_default_str();
   launch->footer(
       "Each process gets ARGS, then --job_name, --task_index, --ps_hosts and --worker_hosts, and the same\n"
-      "values in TF_CONFIG; with --ranks also that flag: a worker that is lost and not restarted does not end\n"
-      "the job then, because the other workers serve its ranks. Ctrl-C or SIGTERM asks all tasks to stop; a second "
+      "values in TF_CONFIG; with --ranks also that flag, and --most_ranks: a worker that is lost and not restarted does\n"
+      "not end the job then, because the other workers serve its ranks. Ctrl-C or SIGTERM asks all tasks to stop; a second "
       "Ctrl-C kills them.\n"
       "Exit code: 0 if all tasks ended with 0, otherwise the code of the first task that failed and was not\n"
       "restarted.\n"

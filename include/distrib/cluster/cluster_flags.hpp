@@ -26,7 +26,8 @@ inline namespace v0 {
 /// four flags is present, reads TF_CONFIG from the environment; an empty TF_CONFIG counts as not set. A TF_CONFIG with
 /// no task, or with one task and no ps, describes no cluster: this process is the whole job.
 ///
-/// --ranks says how many ranks the job has, if its workers are not one rank each; it may stand beside TF_CONFIG, too.
+/// --ranks says how many ranks the job has, if its workers are not one rank each, and --most_ranks how many it may come
+/// to have while it runs. Both may stand beside TF_CONFIG, too; --most_ranks also where this process is the whole job.
 ///
 /// Errors: `parse` and `parse_known` set `to`; the overloads without `to` throw `std::system_error`. The error is a
 /// `cluster_errc`, a `json_errc` for TF_CONFIG, or the system's code for a flag file. No function ends the process.
@@ -62,6 +63,9 @@ struct ClusterFlags {
   /// Ranks of the job, which are dealt to the workers that are there; 0: each worker is one rank. Then the list of
   /// workers says only how many processes there may be.
   std::uint32_t ranks = 0;
+  /// The ranks of the job may change while it runs, and are below this number: as `TrainerBuilder::with_most_ranks`, which
+  /// it replaces. 0: as the program says.
+  std::uint32_t most_ranks = 0;
 
   /// Reads a command line that has no other arguments than these flags. `argv[0]` is the program. Any other argument
   /// fails with `cluster_errc::unknown_flag`; a bare `--` before it is skipped.
@@ -127,9 +131,10 @@ struct ClusterFlagTexts {
   std::optional<std::string_view> task_index;
   std::optional<std::string_view> ps_hosts;
   std::optional<std::string_view> worker_hosts;
-  std::optional<std::string_view> ranks;  // beside the four
+  std::optional<std::string_view> ranks;  // beside the four, as is the next
+  std::optional<std::string_view> most_ranks;
 
-  /// Returns the field for the flag `name`, also "ranks"; null for other names.
+  /// Returns the field for the flag `name`, also "ranks" and "most_ranks"; null for other names.
   [[nodiscard]] DISTRIB_DECL auto find(std::string_view name) noexcept -> std::optional<std::string_view>*;
 
   /// True if any of the four flags is present.
@@ -146,9 +151,9 @@ DISTRIB_DECL auto read_cluster_flags(std::span<const char* const> arguments, std
 DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, ClusterFlags::UnlistedTask unlisted, Error& error)
     -> ClusterFlags;
 
-/// Sets the number of ranks in `flags`, if there is such a text. Sets `error` to `cluster_errc::bad_integer` if it is
-/// not a number from 1 to 2^20. On an earlier error does nothing.
-DISTRIB_DECL void set_ranks(std::optional<std::string_view> text, ClusterFlags& flags, Error& error);
+/// Sets `ranks` and `most_ranks` in `flags`, if there are such texts. Sets `error` to `cluster_errc::bad_integer` if one
+/// is not a number from 1 to 2^20. On an earlier error does nothing.
+DISTRIB_DECL void set_ranks(const ClusterFlagTexts& texts, ClusterFlags& flags, Error& error);
 
 }  // namespace detail
 

@@ -53,8 +53,8 @@ enum class Launcher : std::uint8_t {
 /// DISTRIB_JOB_NAME, DISTRIB_TASK_INDEX, DISTRIB_PS_HOSTS and DISTRIB_WORKER_HOSTS stand for the four flags. Without
 /// DISTRIB_TASK_INDEX the index is DISTRIB_TASK_SLOT - 1 (Swarm's {{.Task.Slot}} counts from 1), otherwise
 /// JOB_COMPLETION_INDEX (Indexed Jobs of Kubernetes), otherwise 0. If both host lists are set without a job name, the
-/// rank from mpirun or srun selects the task: first the ps, then the workers. DISTRIB_RANKS stands for the flag
-/// --ranks, whatever the source is.
+/// rank from mpirun or srun selects the task: first the ps, then the workers. DISTRIB_RANKS and
+/// DISTRIB_MOST_RANKS stand for the flags --ranks and --most_ranks, whatever the source is.
 ///
 /// If there are only ranks, the first DISTRIB_PS of them are ps and the others workers. Default of DISTRIB_PS: the
 /// number of ranks of the first program of `mpirun ps : worker`, or of the first group of `srun ps : worker`. Ports

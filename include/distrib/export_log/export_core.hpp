@@ -23,8 +23,8 @@ struct ExportRules {
   bool synchronous = true;  ///< True if the values of a step are the same in every run of the job.
   std::uint64_t every = 1;  ///< Steps between exports of a synchronous job.
   std::uint64_t base_every = 50;  ///< Each such export has all rows. At least 1.
-  /// A chain of parts that are not committed is not continued beyond this: another shard may have missed one of the
-  /// labels, and then none of the parts behind it can be committed. The next part whose label is a multiple of this
+  /// A chain of written parts that are not committed is not continued beyond this: another shard may have missed one of
+  /// the labels, and then none of the parts behind it can be committed. The next part whose label is a multiple of this
   /// (in a synchronous job: of this times `every`) has all rows. At least 1.
   std::size_t most_pending = 8;
   std::uint64_t new_log = 1;  ///< Random number that names the log, if this shard begins it.
@@ -164,6 +164,8 @@ class ExportCore {
   [[nodiscard]] auto newest() const noexcept -> const std::optional<LogManifest>& { return view_.manifest; }
   /// True if a part of this process is not known to be committed.
   [[nodiscard]] auto has_pending() const noexcept -> bool { return !pending_.empty() || !taken_.empty(); }
+  /// True if such a part is written: a `poll` may commit it.
+  [[nodiscard]] auto has_written() const noexcept -> bool { return !pending_.empty(); }
 
  private:
   enum class Phase : std::uint8_t { idle, reading_to_start, starting, reading, reading_votes, committing };

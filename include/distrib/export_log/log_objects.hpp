@@ -88,6 +88,10 @@ struct LogManifest {
   std::uint64_t lineage = 0;  ///< Which settings have made the values: `Lineage::digest()`. 0 in an asynchronous job.
   std::vector<LogPart> parts;  ///< One for each shard.
   std::vector<LogTable> tables;  ///< The tables of the whole model.
+  /// Bytes of the parts of the newest base: what a reader that begins must read first. 0: not known, as in logs of
+  /// before, until they have another base.
+  std::uint64_t base_bytes = 0;
+  std::uint64_t delta_bytes = 0;  ///< Bytes of the parts of all positions after that base; 0 at a base.
 
   /// True if the position needs no other one.
   [[nodiscard]] auto is_base() const noexcept -> bool {
@@ -95,6 +99,10 @@ struct LogManifest {
       if (!part.is_full()) return false;
     return true;
   }
+  /// True if a new base would be less to read than what follows the newest one.
+  [[nodiscard]] auto outweighs_base() const noexcept -> bool { return base_bytes != 0 && delta_bytes > base_bytes; }
+  /// Sets `base_bytes` and `delta_bytes` of a position with these parts that follows `last`; nullptr: it is the first.
+  DISTRIB_DECL void add_up_bytes(const LogManifest* last) noexcept;
   [[nodiscard]] auto operator==(const LogManifest&) const -> bool = default;
 };
 

@@ -99,7 +99,7 @@ class HttpFiles {
   explicit HttpFiles(std::vector<std::string> urls, HttpReadOptions options = {})
       : urls_{std::move(urls)},
         options_{std::move(options)},
-        clients_{std::make_shared<IdleClients<detail::HttpFetch>>()} {}
+        idle_{std::make_shared<IdlePieces<detail::HttpFetch>>()} {}
 
   /// Returns the first URL without its query; "no URL" if there is none.
   [[nodiscard]] auto name() const -> std::string { return urls_.empty() ? "no URL" : detail::shown_url(urls_.front()); }
@@ -111,16 +111,16 @@ class HttpFiles {
     return urls_;
   }
   /// Returns the file at `url`. Sends no request before its first `read`, which reports the errors.
-  [[nodiscard]] auto open(const std::string& url) const -> HttpFile { return HttpFile{url, options_}; }
+  [[nodiscard]] auto open(const std::string& url) const -> HttpFile { return HttpFile{url, options_, idle_}; }
   /// Opens the file at `url` for reading any part of it. On failure sets `error` and returns nothing.
   [[nodiscard]] auto ranged(const std::string& url, Error& error) const -> std::optional<RangedFile> {
-    return open_ranged<detail::HttpFetch>(url, options_, clients_, error);
+    return open_ranged<detail::HttpFetch>(url, options_, idle_, error);
   }
 
  private:
   std::vector<std::string> urls_;
   HttpReadOptions options_;
-  std::shared_ptr<IdleClients<detail::HttpFetch>> clients_;
+  std::shared_ptr<IdlePieces<detail::HttpFetch>> idle_;
 };
 
 /// Returns the files of these URLs, in this order. Checks nothing and contacts no server; that happens when the files

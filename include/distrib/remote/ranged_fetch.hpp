@@ -7,6 +7,7 @@
 #include <distrib/net/asio.hpp>
 #include <distrib/net/io_pool.hpp>
 #include <distrib/record/ranged_file.hpp>
+#include <distrib/remote/idle_pieces.hpp>
 #include <distrib/remote/remote_file.hpp>
 
 #include <algorithm>
@@ -16,13 +17,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 namespace distrib {
 inline namespace v0 {
@@ -36,38 +35,11 @@ concept VersionedFetch = RemoteFetch<F> && requires(const F& fetch) {
   { F::changed() } -> std::same_as<std::error_code>;
 };
 
-/// Clients that wait for their next request, shared by all files of a set: as many as requests were sent at once.
-///
-/// Threads: any.
-template <RemoteFetch F> class IdleClients {
- public:
-  /// Returns an idle client, or a new one.
-  [[nodiscard]] auto take(const typename F::Options& options) -> typename F::Client {
-    {
-      const std::lock_guard lock{mutex_};
-      if (!idle_.empty()) {
-        typename F::Client client = std::move(idle_.back());
-        idle_.pop_back();
-        return client;
-      }
-    }
-    return F::client(options);
-  }
-  void give(typename F::Client client) {
-    const std::lock_guard lock{mutex_};
-    idle_.push_back(std::move(client));
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<typename F::Client> idle_;
-};
-
-/// Opens a file for reading at any place. `clients` are used by all its copies. On failure sets `error` and returns
+/// Opens a file for reading at any place. Its copies take their clients from `idle`. On failure sets `error` and returns
 /// nothing.
 template <VersionedFetch F>
 [[nodiscard]] auto open_ranged(const std::string& url, const typename F::Options& options,
-                               std::shared_ptr<IdleClients<F>> clients, Error& error) -> std::optional<RangedFile> {
+                               std::shared_ptr<IdlePieces<F>> idle, Error& error) -> std::optional<RangedFile> {
   error = {};
   std::optional<F> opened = F::open(url, options, error);
   if (!opened) return std::nullopt;
@@ -79,11 +51,12 @@ template <VersionedFetch F>
     if (!fetch->is_lasting()) file.version.clear();
   file.piece_bytes = std::max<std::size_t>(options.piece_bytes, 1);
   file.pieces_ahead = std::max<std::size_t>(options.pieces_ahead, 1);
-  file.read = [fetch, options, clients](std::uint64_t first, std::span<std::byte> to, const std::atomic<bool>& dropped,
-                                        Error& failed) {
-    typename F::Client client = clients->take(options);
-    (*fetch)(client, first, to, dropped, failed);
-    clients->give(std::move(client));
+  file.read = [fetch, options, idle](std::uint64_t first, std::span<std::byte> to, const std::atomic<bool>& dropped,
+                                     Error& failed) {
+    typename IdlePieces<F>::Piece piece = idle->take(options);
+    piece.bytes = {};  // it came from a file that was read as a whole, and is not needed here
+    (*fetch)(piece.client, first, to, dropped, failed);
+    idle->give(std::move(piece));
   };
   file.check = [fetch, url, options](Error& failed) {
     failed = {};

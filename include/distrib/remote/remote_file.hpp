@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/error.hpp>
 #include <distrib/net/pool_ahead.hpp>
+#include <distrib/remote/idle_pieces.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -11,11 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace distrib {
 inline namespace v0 {
@@ -51,8 +52,11 @@ template <RemoteFetch Fetch> class RemoteFile {
  public:
   using Options = typename Fetch::Options;
 
-  /// Sends no request before the first `read`.
-  explicit RemoteFile(std::string url, Options options = {}) : url_{std::move(url)}, options_{std::move(options)} {}
+  /// Sends no request before the first `read`. Files that are read one after the other share `idle`: connections stay
+  /// open, and memory of `pieces_ahead` pieces is used again.
+  explicit RemoteFile(std::string url, Options options = {},
+                      std::shared_ptr<IdlePieces<Fetch>> idle = std::make_shared<IdlePieces<Fetch>>())
+      : url_{std::move(url)}, options_{std::move(options)}, idle_{std::move(idle)} {}
 
   [[nodiscard]] auto read(std::span<std::byte> to, Error& error) -> std::size_t {
     error = {};
@@ -68,16 +72,21 @@ template <RemoteFetch Fetch> class RemoteFile {
  private:
   struct Work {
     struct Piece {
-      explicit Piece(const Options& options) : client{Fetch::client(options)} {}
-      typename Fetch::Client client;
+      Piece(const Options& options, const std::shared_ptr<IdlePieces<Fetch>>& from)
+          : idle{from}, used{idle->take(options)} {}
+      Piece(const Piece&) = delete;
+      auto operator=(const Piece&) -> Piece& = delete;
+      ~Piece() { idle->give(std::move(used)); }
+
+      std::shared_ptr<IdlePieces<Fetch>> idle;
+      typename IdlePieces<Fetch>::Piece used;
       std::uint64_t first = 0;
-      std::vector<std::byte> bytes;
       Error error;
     };
     static constexpr bool is_waited_for = false;
 
     void operator()(Piece& piece, const std::atomic<bool>& dropped) const {
-      fetch(piece.client, piece.first, std::span{piece.bytes}, dropped, piece.error);
+      fetch(piece.used.client, piece.first, std::span{piece.used.bytes}, dropped, piece.error);
     }
 
     Fetch fetch;
@@ -90,7 +99,8 @@ template <RemoteFetch Fetch> class RemoteFile {
     piece_bytes_ = std::max<std::size_t>(options_.piece_bytes, 1);
     count_ = size_ / piece_bytes_ + (size_ % piece_bytes_ != 0 ? 1 : 0);
     const std::uint64_t ahead = options_.pool == nullptr ? 1 : std::max<std::size_t>(options_.pieces_ahead, 1);
-    pieces_ = {options_.pool, static_cast<std::size_t>(std::min(ahead, count_)), Work{std::move(*fetch)}, options_};
+    pieces_ = {options_.pool, static_cast<std::size_t>(std::min(ahead, count_)), Work{std::move(*fetch)}, options_,
+               idle_};
     is_open_ = true;
   }
 
@@ -99,19 +109,20 @@ template <RemoteFetch Fetch> class RemoteFile {
     for (; asked_ != std::min(taken_ + pieces_.size(), count_); ++asked_) {
       typename Work::Piece& piece = pieces_[asked_ % pieces_.size()];
       piece.first = asked_ * piece_bytes_;
-      piece.bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(piece_bytes_, size_ - piece.first)));
+      piece.used.bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(piece_bytes_, size_ - piece.first)));
       piece.error = {};
       pieces_.want_ahead(asked_ % pieces_.size());
     }
     const typename Work::Piece& piece = pieces_.finish(taken_ % pieces_.size());
     error = piece.error;
     if (error) return;
-    window_ = piece.bytes;
+    window_ = piece.used.bytes;
     ++taken_;
   }
 
   std::string url_;
   Options options_;
+  std::shared_ptr<IdlePieces<Fetch>> idle_;
   bool is_open_ = false;
   std::uint64_t size_ = 0;
   std::size_t piece_bytes_ = 1;

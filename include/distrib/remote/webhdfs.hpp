@@ -38,7 +38,7 @@ class WebHdfsFiles {
   WebHdfsFiles(std::vector<std::string> urls, WebHdfsOptions options)
       : urls_{std::move(urls)},
         options_{std::move(options)},
-        clients_{std::make_shared<IdleClients<detail::WebHdfsFetch>>()} {}
+        idle_{std::make_shared<IdlePieces<detail::WebHdfsFetch>>()} {}
 
   /// Returns the first URL without its query; "no URL" if there is none.
   [[nodiscard]] auto name() const -> std::string { return urls_.empty() ? "no URL" : detail::shown_url(urls_.front()); }
@@ -61,10 +61,10 @@ class WebHdfsFiles {
   }
 
   /// Returns the file at `url`. Sends no request before its first `read`, which reports the errors.
-  [[nodiscard]] auto open(const std::string& url) const -> WebHdfsFile { return WebHdfsFile{url, options_}; }
+  [[nodiscard]] auto open(const std::string& url) const -> WebHdfsFile { return WebHdfsFile{url, options_, idle_}; }
   /// Opens the file at `url` for reading any part of it. On failure sets `error` and returns nothing.
   [[nodiscard]] auto ranged(const std::string& url, Error& error) const -> std::optional<RangedFile> {
-    return open_ranged<detail::WebHdfsFetch>(url, options_, clients_, error);
+    return open_ranged<detail::WebHdfsFetch>(url, options_, idle_, error);
   }
 
  private:
@@ -92,7 +92,7 @@ class WebHdfsFiles {
 
   std::vector<std::string> urls_;
   WebHdfsOptions options_;
-  std::shared_ptr<IdleClients<detail::WebHdfsFetch>> clients_;
+  std::shared_ptr<IdlePieces<detail::WebHdfsFetch>> idle_;
 };
 
 /// Returns files in HDFS, read over WebHDFS or HttpFS. Checks nothing and contacts no server; that happens when the

@@ -117,8 +117,11 @@ class StreamLog {
   [[nodiscard]] DISTRIB_DECL auto last_step() const noexcept -> std::optional<std::uint64_t>;
   /// The items that the steps up to this one rest on: its records and its ranks. The log must cover the step.
   [[nodiscard]] DISTRIB_DECL auto label_of(std::uint64_t step) const noexcept -> StreamLabel;
-  /// True if the log begins with these items. False if some of them were let go. An empty label: true.
-  [[nodiscard]] DISTRIB_DECL auto agrees(const std::optional<StreamLabel>& label) const noexcept -> bool;
+  /// True if this log makes the steps up to `step` of the same records as the log that the label is of: it begins with
+  /// its items, and no ranks that follow are of a step up to `step`, or can be. False if some of the items were let go.
+  /// An empty label: true.
+  [[nodiscard]] DISTRIB_DECL auto agrees(std::uint64_t step, const std::optional<StreamLabel>& label) const noexcept
+      -> bool;
   /// The label with so many items, which the log must have; see `agrees`.
   [[nodiscard]] DISTRIB_DECL auto label_with(std::uint64_t count) const noexcept -> std::optional<StreamLabel>;
 

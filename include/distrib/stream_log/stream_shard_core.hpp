@@ -130,8 +130,9 @@ class StreamShardCore {
   [[nodiscard]] DISTRIB_DECL auto may_tell(std::uint64_t step) const noexcept -> bool;
   /// True if contributions of this step that rest on so many items may be counted.
   [[nodiscard]] DISTRIB_DECL auto may_count(std::uint64_t step, std::uint64_t items) const noexcept -> bool;
-  /// True if the log of this life begins with these items.
-  [[nodiscard]] DISTRIB_DECL auto agrees(const std::optional<StreamLabel>& label) const noexcept -> bool;
+  /// True if values of this step with this label are those of the log of this life.
+  [[nodiscard]] DISTRIB_DECL auto agrees(std::uint64_t step, const std::optional<StreamLabel>& label) const noexcept
+      -> bool;
 
   /// What is answered to workers that join.
   [[nodiscard]] DISTRIB_DECL auto hello() const -> StreamHello;

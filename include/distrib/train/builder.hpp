@@ -396,8 +396,8 @@ class TrainerBuilder {
 
   /// Lets the ranks of the job change while it runs: it begins with the ranks from 0 on, as many as `--ranks` says, and
   /// `distrib scale` asks for others, all below `most`. What the values are then follows from the job, the data and the
-  /// log of these changes. All processes must set the same. The order in which contributions are added is by default
-  /// that of a job with `most` ranks. Data that end count as if each step had `most` ranks.
+  /// log of these changes. All processes must set the same. The flag `--most_ranks` (`ClusterFlags::most_ranks`) replaces
+  /// it. The order in which contributions are added is by default that of a job with `most` ranks. Data that end count as if each step had `most` ranks.
   ///
   /// Default: 0, the ranks never change. Needs a synchronous job without backup workers, tables, replicas and
   /// `OwnBatches`, whose batches do not come while it runs; in a cluster `--ranks`. Otherwise `run` throws

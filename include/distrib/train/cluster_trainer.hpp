@@ -28,7 +28,7 @@ class ClusterTrainer {
  public:
   /// `pool` must outlive the trainer. Throws, unless this is a parameter server, what `TrainingPlan::check` throws. A
   /// parameter server asks nothing of the model.
-  DISTRIB_DECL ClusterTrainer(TrainingPlan plan, IoPool& pool, ClusterFlags flags);
+  DISTRIB_DECL ClusterTrainer(const TrainingPlan& plan, IoPool& pool, ClusterFlags flags);
   ClusterTrainer(ClusterTrainer&&) = default;
   DISTRIB_DECL ~ClusterTrainer();
 

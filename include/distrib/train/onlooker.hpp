@@ -31,8 +31,8 @@ inline namespace v0 {
 class Onlooker {
  public:
   /// `pool` must outlive it.
-  Onlooker(TrainingPlan plan, IoPool& pool, ClusterFlags flags)
-      : plan_{std::move(plan)}, pool_{pool}, flags_{std::move(flags)}, report_{plan_.hooks()} {}
+  Onlooker(const TrainingPlan& plan, IoPool& pool, ClusterFlags flags)
+      : plan_{plan.with_flags(flags)}, pool_{pool}, flags_{std::move(flags)}, report_{plan_.hooks()} {}
 
   /// Measures again and again until it has measured the values at the end of the job, or the job has ended without it.
   /// Returns 0 then. Returns 1 if a signal asks to stop, a hook does, or the parameter servers cannot be reached, or do

@@ -28,7 +28,7 @@ class SessionLoop {
   /// Begins a session of the whole job in this process. `pool` may be null.
   DISTRIB_DECL SessionLoop(TrainingPlan plan, IoPool* pool);
   /// Begins a session in the role that the flags give. `max_wait`: see `SessionOptions`.
-  DISTRIB_DECL SessionLoop(TrainingPlan plan, IoPool& pool, ClusterFlags flags, std::chrono::milliseconds max_wait);
+  DISTRIB_DECL SessionLoop(const TrainingPlan& plan, IoPool& pool, ClusterFlags flags, std::chrono::milliseconds max_wait);
   SessionLoop(const SessionLoop&) = delete;
   auto operator=(const SessionLoop&) -> SessionLoop& = delete;
   DISTRIB_DECL ~SessionLoop();

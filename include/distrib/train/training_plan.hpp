@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/cluster/cluster_flags.hpp>
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/optimizer/any_updater.hpp>
@@ -47,6 +48,14 @@ class TrainingPlan {
   /// are for the same name.
   DISTRIB_DECL TrainingPlan(TrainingOptions options, std::shared_ptr<const AnyModel> model, HookSet hooks,
                             HookSettings settings);
+
+  /// Returns the same plan with what the command line says of the job: `ClusterFlags::most_ranks`, if it is set, in place
+  /// of `TrainerBuilder::with_most_ranks`.
+  [[nodiscard]] auto with_flags(const ClusterFlags& flags) const -> TrainingPlan {
+    TrainingPlan plan = *this;
+    if (flags.most_ranks != 0) plan.options_.most_ranks = flags.most_ranks;
+    return plan;
+  }
 
   [[nodiscard]] auto options() const noexcept -> const TrainingOptions& { return options_; }
   [[nodiscard]] auto model() const noexcept -> const AnyModel& { return *model_; }

@@ -46,7 +46,7 @@ TEST_CASE("ps_errc: texts and conditions", "[ps]") {
       {ps_errc::other_ranks, 39, failure::mismatch, "start all with the same --ranks"},
       {ps_errc::shard_done, 41, failure::unavailable, "the last checkpoint has the result"},
       {ps_errc::ranks_too_soon, 44, failure::invalid_argument, "from a step after the horizon"},
-      {ps_errc::bad_ranks, 45, failure::invalid_argument, "name at least one rank, each once"},
+      {ps_errc::bad_ranks, 45, failure::invalid_argument, "name rank 0, each rank once"},
       {ps_errc::too_many_changes, 46, failure::exhausted, "ask again later"},
       {ps_errc::too_many_onlookers, 47, failure::exhausted, "serves no more onlookers"},
       {ps_errc::fixed_ranks, 43, failure::unsupported, "cannot change"},

@@ -103,8 +103,11 @@ TEST_CASE("is_rank_entry: what an unknown client says is checked", "[ps]") {
   CHECK_FALSE(is_rank_entry({5, 1, {}}, 8));
   CHECK_FALSE(is_rank_entry({5, 1, {1, 0}}, 8));
   CHECK_FALSE(is_rank_entry({5, 1, {1, 1}}, 8));
-  CHECK_FALSE(is_rank_entry({0, 1, {1}}, 8));
-  CHECK_FALSE(is_rank_entry({5, 0, {1}}, 8));
+  CHECK_FALSE(is_rank_entry({5, 1, {0, 1, 1}}, 8));
+  CHECK_FALSE(is_rank_entry({0, 1, {0}}, 8));
+  CHECK_FALSE(is_rank_entry({5, 0, {0}}, 8));
+  CHECK(is_rank_entry({5, 1, {0}}, 8));
+  CHECK_FALSE(is_rank_entry({5, 1, {1, 2}}, 8));  // without rank 0, which the chief makes
 }
 
 TEST_CASE("RankLog: the ranks after a step are those of its next step and of all later entries", "[ps]") {

@@ -140,10 +140,11 @@ TEST_CASE("RankLogCore: what is no entry of the job is refused", "[ps]") {
   CHECK(shard.ask(20, {0, 8}).why == ps_errc::bad_ranks);
   CHECK(shard.ask(20, {}).why == ps_errc::bad_ranks);
   CHECK(shard.ask(20, {1, 0}).why == ps_errc::bad_ranks);
-  CHECK(shard.ask(20, {1}, 0).why == ps_errc::bad_ranks);
-  CHECK(shard.ask(0, {1}).why == ps_errc::bad_ranks);
+  CHECK(shard.ask(20, {0, 1}, 0).why == ps_errc::bad_ranks);
+  CHECK(shard.ask(0, {0, 1}).why == ps_errc::bad_ranks);
+  CHECK(shard.ask(20, {1, 2}).why == ps_errc::bad_ranks);  // without rank 0
   CHECK(shard.core.log()->entries().size() == 1);
-  for (std::uint64_t caller = 0; caller < 65; ++caller) shard.core.propose(caller, {20, 1, {1}});
+  for (std::uint64_t caller = 0; caller < 65; ++caller) shard.core.propose(caller, {20, 1, {0, 1}});
   const auto answers = shard.core.take_answers();
   REQUIRE(answers.size() == 1);  // too many at once
   CHECK(answers[0].caller == 64);
@@ -168,7 +169,7 @@ TEST_CASE("RankLogCore: an entry that a contribution states is told and kept", "
   WrittenRanks shard;
   shard.write(0);
   const unsigned before = shard.writes;
-  const auto entry = std::make_shared<const RankEntry>(RankEntry{5, 3, {1, 2}});
+  const auto entry = std::make_shared<const RankEntry>(RankEntry{5, 3, {0, 2}});
   shard.core.hear(shard.core.log()->entry_of(1));
   shard.write(0);
   CHECK(shard.writes == before);

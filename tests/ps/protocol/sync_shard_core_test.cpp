@@ -1479,7 +1479,8 @@ TEST_CASE("SyncShardCore: it refuses contributions that state no ranks, other ra
       {"from a later step", shard.push_of(entry(2, {0, 2}), 0, 1, 2), {"refused 10 step=1 rank=0" + unknown}},
       {"beyond the job", shard.push_of(entry(1, {0, 8}), 0, 1, 2), {"refused 10 step=1 rank=0" + unknown}},
       {"", shard.push_of(first, 0, 1, 2), {"pushed 10 step=1 k=0 cuts=0"}},
-      {"others", shard.push_of(entry(1, {1}), 1, 1, 2), {"refused 11 step=1 rank=1" + differ}},
+      {"without rank 0", shard.push_of(entry(1, {1}), 1, 1, 2), {"refused 11 step=1 rank=1" + unknown}},
+      {"others", shard.push_of(entry(1, {0, 1, 2}), 1, 1, 2), {"refused 11 step=1 rank=1" + differ}},
       {"", shard.push_of(first, 1, 1, 2), {"pushed 11 step=1 k=1 cuts=0"}},
   });
   CHECK_FALSE(shard.core.takes_sums());
@@ -1488,21 +1489,25 @@ TEST_CASE("SyncShardCore: it refuses contributions that state no ranks, other ra
 TEST_CASE("SyncShardCore: it is done when the ranks of the last step have said goodbye", "[ps]") {
   ScaledShard shard{scaled_job(3, 0)};
   ShardActions ignored;
-  shard.core.rank_log()->propose(0, {2, 1, {4}});  // before the first file
+  shard.core.rank_log()->propose(0, {2, 1, {0, 4}});  // before the first file
   CHECK(shard.write(ignored));
   CHECK(shard.core.rank_log()->take_answers().size() == 1);
   const SharedRankEntry first = shard.entry_of(1);
   const SharedRankEntry last = shard.entry_of(2);
-  CHECK(last->ranks == std::vector<Rank>{4});
+  CHECK(last->ranks == std::vector<Rank>{0, 4});
   tell(ShardStory{
       {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"", shard.join(11), {"joined 11 k=0 cuts=0"}},
       {"", shard.join(14), {"joined 14 k=0 cuts=0"}},
       {"", shard.push_of(first, 0, 1, 2), {"pushed 10 step=1 k=0 cuts=0"}},
       {"", shard.push_of(first, 1, 1, 2), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"", shard.push_of(last, 0, 2, 1), {"pushed 10 step=2 k=1 cuts=0"}},
       {"", shard.push_of(last, 4, 2, 1), {"pushed 14 step=2 k=2 cuts=0"}},
+      {"", shard.push_of(last, 0, 3, 1), {"pushed 10 step=3 k=2 cuts=0"}},
       {"", shard.push_of(last, 4, 3, 1), {"save 3 w=-4", "pushed 14 step=3 k=3 cuts=0"}},
-      {"", shard.saved(3), {"notice 10 k=3 cuts=0,3", "notice 14 k=3 cuts=0,3"}},
-      {"a rank that has left", shard.goodbye(10), {}},
+      {"", shard.saved(3), {"notice 10 k=3 cuts=0,3", "notice 11 k=3 cuts=0,3", "notice 14 k=3 cuts=0,3"}},
+      {"a rank that has left", shard.goodbye(11), {}},
+      {"", shard.goodbye(10), {}},
       {"", shard.goodbye(14), {"done"}},
   });
 }

@@ -70,6 +70,58 @@ struct ExportingShard {
   std::uint64_t step = 0;
 };
 
+/// Returns what a piece of work is.
+auto name_of(const ExportWork& work) -> std::string {
+  if (const auto* const part = std::get_if<std::shared_ptr<distrib::TakenPart>>(&work.what))
+    return "part " + std::to_string((*part)->step);
+  if (std::holds_alternative<ExportWork::Retire>(work.what)) return "retire";
+  const auto& action = std::get<distrib::ExportAction>(work.what);
+  if (std::holds_alternative<distrib::export_action::ReadLog>(action)) return "log";
+  if (std::holds_alternative<distrib::export_action::ReadVotes>(action)) return "votes";
+  if (std::holds_alternative<distrib::export_action::SwapHead>(action)) return "head";
+  if (std::holds_alternative<distrib::export_action::Remove>(action)) return "remove";
+  const std::string& name = std::get<distrib::export_action::Put>(action).name;
+  return name.starts_with("votes/") ? "vote " + std::to_string(std::stoull(name.substr(6, 20))) : "manifest";
+}
+
+/// The next pieces of work of a shard, each of which takes as long as told. What `fails` says fails, once.
+struct WorkTable {
+  ExportingShard& shard;
+  Instant& now;
+  std::chrono::milliseconds each{0};
+  std::string fails = {};
+
+  auto one() -> std::string {
+    std::optional<ExportWork> next = shard.exports->next(now);
+    if (!next) return {};
+    std::string name = name_of(*next);
+    now += each;
+    if (name == fails) {
+      next->failure = {std::make_error_code(std::errc::no_space_on_device), "log"};
+      fails.clear();
+      shard.exports->performed(std::move(*next), now);
+      now += ShardExports::pause;
+      return name + " fails";
+    }
+    DirectoryLog log{shard.exports->settings().directory};
+    perform_export(log, *shard.exports->writer(), *next);
+    REQUIRE_FALSE(next->failure);
+    shard.exports->performed(std::move(*next), now);
+    return name;
+  }
+  auto list(std::size_t most = 1000) -> std::vector<std::string> {
+    std::vector<std::string> names;
+    while (names.size() < most) {
+      std::string name = one();
+      if (name.empty()) break;
+      names.push_back(std::move(name));
+    }
+    return names;
+  }
+};
+
+using Names = std::vector<std::string>;
+
 /// The values of each step, computed without exports.
 class StepOracle {
  public:
@@ -280,7 +332,7 @@ TEST_CASE("a shard that exports: what could not be written is written later, and
   one.train();
   fails();
   CHECK(one.work(now));  // the part of step 2
-  fails();  // the part of step 4
+  fails();  // the vote for it
   while (one.work(now)) {
   }
   CHECK(one.exports->status().step == 4);
@@ -301,6 +353,115 @@ TEST_CASE("a shard that exports: what could not be written is written later, and
   StepOracle oracle{1};
   oracle.train_to(18);
   oracle.check(replica.view());
+}
+
+TEST_CASE("a shard that exports commits a part before it writes the next one", "[ps]") {
+  const support::TempDirectory directory;
+  ExportSettings settings;
+  settings.directory = directory / "log";
+  settings.every_steps = 2;
+  ExportingShard one{exported_store::job(1), 0, settings, 5};
+  one.open_at(nullptr);
+  Instant now{};
+  WorkTable work{one, now};
+  CHECK(work.list() == Names{"log", "head"});
+  for (int i = 0; i < 8; ++i) one.train();
+  CHECK(work.list(14) == Names{"part 2", "vote 2", "log", "votes", "manifest", "head", "remove",  //
+                               "part 4", "vote 4", "log", "votes", "manifest", "head", "remove"});
+  CHECK(one.exports->status().step == 4);
+  one.train();
+  one.train();
+  CHECK(work.list() == Names{"part 6", "vote 6", "log", "votes", "manifest", "head", "remove",  //
+                             "part 8", "vote 8", "log", "votes", "manifest", "head", "remove",  //
+                             "retire",  // position 1 has all rows
+                             "part 10", "vote 10", "log", "votes", "manifest", "head", "remove"});
+  CHECK(one.exports->status().step == 10);
+
+  for (int i = 0; i < 4; ++i) one.train();
+  now += 1s;
+  work.fails = "part 12";
+  CHECK(work.list(3) == Names{"part 12 fails", "part 12", "vote 12"});  // also if it is time to look at the log
+  work.fails = "log";
+  // After a failure a part is next: what fails does not keep parts from being written.
+  CHECK(work.list(5) == Names{"log fails", "part 14", "vote 12", "vote 14", "log"});
+  CHECK(work.list() == Names{"votes", "manifest", "head", "remove",  //
+                             "log", "votes", "manifest", "head", "remove"});
+  CHECK(one.exports->status().step == 14);
+}
+
+TEST_CASE("shards that export look at the log once between two parts, and again while that leads to something", "[ps]") {
+  const support::TempDirectory directory;
+  ExportSettings settings;
+  settings.directory = directory / "log";
+  settings.every_steps = 2;
+  const distrib::Job job = exported_store::job(2);
+  ExportingShard first{job, 0, settings, 5};
+  ExportingShard second{job, 1, settings, 5};
+  Instant now{};
+  WorkTable of_first{first, now, 1s};  // longer than `poll_every`: it is always time to look
+  WorkTable of_second{second, now, 1s};
+  for (ExportingShard* const shard : {&first, &second}) shard->open_at(nullptr);
+  CHECK(of_first.list(2) == Names{"log", "head"});
+  CHECK(of_second.list(2) == Names{"log", "head"});
+  for (int i = 0; i < 8; ++i) first.train();
+  for (int i = 0; i < 2; ++i) second.train();
+  CHECK(of_first.list(12) == Names{"log",  //
+                                   "part 2", "vote 2", "log", "votes",  //
+                                   "part 4", "vote 4", "log", "votes", "votes",  //
+                                   "part 6", "vote 6"});
+  CHECK(of_first.one() == "log");
+  CHECK(of_second.list(5) == Names{"log", "part 2", "vote 2", "log", "votes"});
+  CHECK(of_first.list(2) == Names{"votes", "manifest"});
+  CHECK(of_second.list(2) == Names{"manifest", "head"});
+  CHECK(second.exports->status().step == 2);
+  CHECK(of_first.one() == "head");  // the other shard was faster
+  CHECK(first.exports->status().step == 0);
+  CHECK(of_first.list(5) == Names{"log", "remove", "votes", "votes", "part 8"});
+  CHECK(first.exports->status().step == 2);
+  // The shard that votes last commits at once, whatever waits at the others.
+  for (int i = 0; i < 2; ++i) second.train();
+  CHECK(of_second.list(7) == Names{"remove", "part 4", "vote 4", "log", "votes", "manifest", "head"});
+  CHECK(second.exports->status().step == 4);
+}
+
+TEST_CASE("a shard whose job is done exports its last step again if its log was compacted meanwhile", "[ps]") {
+  const support::TempDirectory directory;
+  ExportSettings settings;
+  settings.directory = directory / "log";
+  settings.every_steps = 4;
+  distrib::Job job = exported_store::job(1);
+  job.total_steps = 9;
+  ExportingShard one{job, 0, settings, 5};
+  one.open_at(nullptr);
+  Instant now{};
+  WorkTable work{one, now};
+  work.list();
+  for (int i = 0; i < 4; ++i) one.train();
+  work.list();
+  // The next position has the same rows, in a part of its own.
+  DirectoryLog log{settings.directory};
+  distrib::Error error;
+  distrib::StampedHead head = log.read_head(error).value();
+  distrib::LogManifest base = list_log(log, 1, error).front().manifest;
+  base.before = head.head.manifest;
+  base.position = ++head.head.position;
+  const std::vector<std::byte> bytes = log.get(base.parts[0].name, base.parts[0].bytes, error);
+  base.parts[0].name = distrib::part_name(1000, 0, 1, bytes);
+  log.put(base.parts[0].name, bytes, error);
+  const std::string text = to_text(base);
+  head.head.manifest = distrib::manifest_name(base.position, text);
+  log.put(head.head.manifest, distrib::as_bytes(text), error);
+  REQUIRE(log.swap_head(head.version, head.head, error));
+
+  for (int i = 0; i < 5; ++i) one.train();
+  CHECK_FALSE(one.exports->may_end(now));
+  CHECK(work.list(5) == Names{"part 8", "vote 8", "log", "part 9", "part 9"});
+  work.list();
+  CHECK(one.exports->may_end(now));
+  CHECK_FALSE(one.exports->has_work());
+  distrib::ModelReplica replica{{settings.directory}};
+  REQUIRE(replica.poll());
+  CHECK(replica.view().step() == 9);
 }
 
 TEST_CASE("a shard whose job is done ends when its last step is exported, however late it could begin", "[ps]") {
@@ -479,6 +640,8 @@ TEST_CASE("shards that export write a base when the deltas since the last one ou
       deltas += bytes;
       largest = std::max(largest, bytes);
       CHECK(deltas <= base + 12 * largest);
+      CHECK(manifest.base_bytes == base);
+      CHECK(manifest.delta_bytes == deltas);
       continue;
     }
     if (base != 0 && !is_late) CHECK(deltas > base / 2);

@@ -1787,7 +1787,7 @@ TEST_CASE("ShardService: other ranks are asked for, saved, and make their steps"
       "g1 failed: the ranks of this job cannot change, or it has not begun: start it with most_ranks";
   const std::string soon = "that step may be under way already: ask for other ranks from a step after the horizon";
   const std::string bad =
-      "these ranks cannot make steps of the job: name at least one rank, each once, and all below most_ranks";
+      "these ranks cannot make steps of the job: name rank 0, each rank once, and all below most_ranks";
   const std::string place = "/job:ps/task:0, shard 0, horizon 3, step 0";
   const std::string at = " (" + place + ")";
   const auto push = [&](char who, std::uint64_t number, Step step, Rank rank, distrib::SharedRankEntry entry) {
@@ -1818,9 +1818,13 @@ TEST_CASE("ShardService: other ranks are asked for, saved, and make their steps"
         "at "
         "step 0"}},
       {"a rank that the job cannot have",
-       bench.call<distrib::Scale>('g', 5, asked_for(40, 9, {4})),
+       bench.call<distrib::Scale>('g', 5, asked_for(40, 9, {0, 4})),
        {"g5 failed: " + bad + at,
-        "shell a client asks for ranks 4 (1) from step 40: refused by " + place + ": " + bad}},
+        "shell a client asks for ranks 0, 4 (2) from step 40: refused by " + place + ": " + bad}},
+      {"no rank 0",
+       bench.call<distrib::Scale>('g', 7, asked_for(40, 9, {1, 2})),
+       {"g7 failed: " + bad + at,
+        "shell a client asks for ranks 1-2 (2) from step 40: refused by " + place + ": " + bad}},
       {"no rank",
        bench.call<distrib::Scale>('g', 6, asked_for(40, 9, {})),
        {"g6 failed: " + bad + at, "shell a client asks for ranks (0) from step 1: refused by " + place + ": " + bad}},
@@ -1865,7 +1869,7 @@ TEST_CASE("ShardService: nobody waits for a rank that looks on", "[ps]") {
   bench.opened()();
   bench.ranks_saved()();
   bench.join('b', 1, 3)();
-  bench.call<distrib::Scale>('g', 1, asked_for(4, 9, {1, 3}))();
+  bench.call<distrib::Scale>('g', 1, asked_for(4, 9, {0, 3}))();
   bench.ranks_saved()();
   const auto looks_on = [&] {
     std::vector<bool> each;
@@ -1883,7 +1887,7 @@ TEST_CASE("ShardService: nobody waits for a rank that looks on", "[ps]") {
     bench.ranks_saved()();
   }
   CHECK(bench.service.step() == 3);
-  CHECK(looks_on() == std::vector<bool>{true, false, true, false});
+  CHECK(looks_on() == std::vector<bool>{false, true, true, false});
   const auto status = bench.service.status(bench.now);
   CHECK(status.contributions == 6);
   CHECK(status.staleness == 0);

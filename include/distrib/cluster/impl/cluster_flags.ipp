@@ -42,6 +42,7 @@ DISTRIB_DECL auto ClusterFlags::help() -> std::string {
   };
   for (const ClusterFlags::FlagInfo& flag : known) line(flag.name, flag.help);
   line("ranks", "number of ranks that are dealt to the workers; without it each worker is one");
+  line("most_ranks", "most ranks that `distrib scale` may ask for; without it the ranks never change");
   line("flagfile", "PATH of a file with more flags, one per line");
   return text;
 }
@@ -54,6 +55,7 @@ DISTRIB_DECL auto ClusterFlagTexts::find(std::string_view name) noexcept -> std:
   if (name == "ps_hosts") return &ps_hosts;
   if (name == "worker_hosts") return &worker_hosts;
   if (name == "ranks") return &ranks;
+  if (name == "most_ranks") return &most_ranks;
   return nullptr;
 }
 
@@ -130,12 +132,17 @@ DISTRIB_DECL auto flags_from_texts(const ClusterFlagTexts& texts, ClusterFlags::
   return flags;
 }
 
-DISTRIB_DECL void set_ranks(std::optional<std::string_view> text, ClusterFlags& flags, Error& error) {
-  if (error || !text) return;
+DISTRIB_DECL void set_ranks(const ClusterFlagTexts& texts, ClusterFlags& flags, Error& error) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
-  const std::optional<std::int64_t> ranks = integer_flag(*text);
-  if (ranks && *ranks >= 1 && *ranks <= most) flags.ranks = static_cast<std::uint32_t>(*ranks);
-  else error = {cluster_errc::bad_integer, "--ranks=" + std::string{*text}};
+  const auto set = [&error](std::optional<std::string_view> text, const char* flag, std::uint32_t& to) {
+    if (error || !text) return;
+    const std::optional<std::int64_t> number = integer_flag(*text);
+    if (number && *number >= 1 && *number <= most) to = static_cast<std::uint32_t>(*number);
+    else error = {cluster_errc::bad_integer, flag + std::string{*text}};
+  };
+  if (error) return;
+  set(texts.ranks, "--ranks=", flags.ranks);
+  set(texts.most_ranks, "--most_ranks=", flags.most_ranks);
   if (error) flags = {};
 }
 
@@ -217,7 +224,7 @@ DISTRIB_DECL auto ClusterFlags::from(std::span<const char* const> arguments, std
   if (error) return {};
   ClusterFlags flags = !texts.any() && !tf_config.empty() ? detail::flags_from_tf_config(tf_config, error)
                                                           : detail::flags_from_texts(texts, unlisted, error);
-  detail::set_ranks(texts.ranks, flags, error);
+  detail::set_ranks(texts, flags, error);
   return flags;
 }
 

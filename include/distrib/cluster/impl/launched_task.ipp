@@ -209,10 +209,15 @@ DISTRIB_DECL auto LaunchedTask::from(std::span<const char* const> arguments, con
     error = {scheduler_errc::bad_variable, "DISTRIB_RETRY_EXIT_CODE=" + std::to_string(*retry)};
   if (error) return task;
   task.retry_exit_code = static_cast<int>(retry.value_or(1));
-  const detail::ClusterFlagTexts texts = detail::read_cluster_flags(arguments, rest, error);
+  detail::ClusterFlagTexts texts = detail::read_cluster_flags(arguments, rest, error);
   if (!error) detail::find_task(texts, environment, task, error);
-  const std::string_view ranks = environment.first_of({"DISTRIB_RANKS"});
-  detail::set_ranks(texts.ranks || ranks.empty() ? texts.ranks : std::optional{ranks}, task.flags, error);
+  const auto stand_in = [&environment](std::optional<std::string_view>& text, const char* variable) {
+    const std::string_view told = environment.first_of({variable});
+    if (!text && !told.empty()) text = told;
+  };
+  stand_in(texts.ranks, "DISTRIB_RANKS");
+  stand_in(texts.most_ranks, "DISTRIB_MOST_RANKS");
+  detail::set_ranks(texts, task.flags, error);
   return task;
 }
 

@@ -193,6 +193,7 @@ DISTRIB_DECL auto ExportCore::manifest_of(std::span<const std::optional<LogVote>
       manifest.tables[table].digest += vote->tables[table].digest;
     }
   }
+  manifest.add_up_bytes(view_.manifest ? &*view_.manifest : nullptr);
   return manifest;
 }
 
@@ -244,8 +245,9 @@ DISTRIB_DECL auto ExportCore::plan(std::uint64_t step, const RowDigest& state, s
     return {};  // this position waits for other shards
   std::uint64_t number = rules_.synchronous ? plan.label / rules_.every : plan.label;
   if (number_of_export != 0) number = number_of_export;
-  // At the same labels on all shards: otherwise each would stand on a part of its own that is not committed.
-  const bool ends_chain = pending_.size() + taken_.size() >= rules_.most_pending && number % rules_.most_pending == 0;
+  // At the same labels on all shards: otherwise each would stand on a part of its own that is not committed. Parts that
+  // are not written yet say nothing about the other shards: they wait for a large one.
+  const bool ends_chain = pending_.size() >= rules_.most_pending && number % rules_.most_pending == 0;
   const bool is_full = is_blocked_ || !has_base() || number % rules_.base_every == 0 || ends_chain;
   plan.kind = is_full ? ExportPlan::Kind::full : ExportPlan::Kind::delta;
   plan.on_taken = !is_full && follows_taken();

@@ -153,6 +153,23 @@ DISTRIB_DECL auto vote_name(std::uint64_t label, std::uint32_t shard, std::uint6
   return "votes/" + detail::log_number(label) + "-s" + std::to_string(shard) + "-e" + std::to_string(epoch) + ".json";
 }
 
+DISTRIB_DECL void LogManifest::add_up_bytes(const LogManifest* last) noexcept {
+  const auto sum = [](const LogManifest& manifest) {
+    std::uint64_t bytes = 0;
+    for (const LogPart& part : manifest.parts) bytes += part.bytes;
+    return bytes;
+  };
+  const std::uint64_t own = sum(*this);
+  base_bytes = delta_bytes = 0;
+  if (is_base()) {
+    base_bytes = own;
+  } else if (last != nullptr) {
+    const bool is_told = last->base_bytes != 0 || !last->is_base();
+    base_bytes = is_told ? last->base_bytes : sum(*last);
+    if (base_bytes != 0) delta_bytes = last->delta_bytes + own;
+  }
+}
+
 DISTRIB_DECL auto to_text(const LogHead& head) -> std::string {
   std::string text = R"({"format":1,"log":")" + detail::log_hex(head.log) + R"(","position":)" +
                      json_text(head.position) + R"(,"manifest":)" + json_text(head.manifest) + R"(,"epochs":[)";
@@ -167,7 +184,10 @@ DISTRIB_DECL auto to_text(const LogManifest& manifest) -> std::string {
                      R"(","parts":[)";
   for (const LogPart& part : manifest.parts)
     text += (&part == manifest.parts.data() ? "" : ",") + detail::part_text(part);
-  return text + "]," + detail::tables_text(manifest.tables) + "}\n";
+  text += "]," + detail::tables_text(manifest.tables);
+  if (manifest.base_bytes != 0)
+    text += R"(,"base_bytes":)" + json_text(manifest.base_bytes) + R"(,"delta_bytes":)" + json_text(manifest.delta_bytes);
+  return text + "}\n";
 }
 
 DISTRIB_DECL auto to_text(const LogVote& vote) -> std::string {
@@ -211,6 +231,8 @@ DISTRIB_DECL auto parse_log_manifest(std::string_view text, ErrorRef to) -> std:
                                              });
                                            if (member == "tables")
                                              return detail::read_log_tables(reader, manifest.tables);
+                                           if (member == "base_bytes") return reader.count(manifest.base_bytes);
+                                           if (member == "delta_bytes") return reader.count(manifest.delta_bytes);
                                            return reader.skip();
                                          });
         if (!taken || manifest.parts.empty() || manifest.position == 0) return false;

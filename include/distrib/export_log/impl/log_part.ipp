@@ -171,6 +171,9 @@ DISTRIB_DECL auto write_log_part(const PartContents& contents, ErrorRef to) -> s
   std::vector<std::byte> bytes;
   Error error;
   const FilePlan plan = plan_safetensors("part", tensors, options, error);
+  std::uint64_t size = 0;
+  for (const FileAction& action : plan) size += action.size();
+  bytes.reserve(static_cast<std::size_t>(size));
   for (const FileAction& action : plan) {
     for (const ByteView view : action.views) bytes.insert(bytes.end(), view.begin(), view.end());
     bytes.insert(bytes.end(), action.owned.begin(), action.owned.end());

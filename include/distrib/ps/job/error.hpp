@@ -54,7 +54,7 @@ enum class ps_errc {
   ranks_differ,      ///< Contributions to one step state different ranks, although the log of the ranks says which make it: a shard has lost its file of it, or got an old one back. Give each shard its own newest file, or start again from a checkpoint with another directory.
   fixed_ranks,       ///< Other ranks were asked for, and the job's ranks cannot change, or no job is known yet. Start the job with `most_ranks`; wait until it has begun.
   ranks_too_soon,    ///< Other ranks were asked for from a step that may be under way already. Ask for a step after the horizon that the message names; `distrib scale --at +N` counts from there.
-  bad_ranks,         ///< The ranks that were asked for are none, do not ascend, or are not all below the job's `most_ranks`. Name at least one rank, each once, and only ranks that the job may have.
+  bad_ranks,         ///< The ranks that were asked for lack rank 0, do not ascend, or are not all below the job's `most_ranks`. Name rank 0, which the chief makes, each rank once, and only ranks that the job may have.
   too_many_changes,  ///< The log of the ranks is full, or too many calls for other ranks wait. Ask again later; if the log is full, continue the job in another directory from its last checkpoint.
   too_many_onlookers, ///< A shard has as many onlookers as it serves, or one of them has made a second call before the answer to its first. End an onlooker that is not needed; this one tries again by itself.
 };
@@ -156,7 +156,7 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::ranks_too_soon), failure::invalid_argument,
      "that step may be under way already: ask for other ranks from a step after the horizon"},
     {static_cast<int>(ps_errc::bad_ranks), failure::invalid_argument,
-     "these ranks cannot make steps of the job: name at least one rank, each once, and all below most_ranks"},
+     "these ranks cannot make steps of the job: name rank 0, each rank once, and all below most_ranks"},
     {static_cast<int>(ps_errc::too_many_changes), failure::exhausted,
      "the log of the ranks is full, or too many calls for other ranks wait: ask again later"},
     {static_cast<int>(ps_errc::too_many_onlookers), failure::exhausted,

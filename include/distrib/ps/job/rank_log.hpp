@@ -19,7 +19,7 @@ struct RankEntry {
   Step from = 1;  ///< The first step that they make.
   /// Of two entries from one step the one with the higher number counts. 0: the ranks that the job begins with.
   std::uint64_t number = 0;
-  std::vector<Rank> ranks;  ///< Ascending, at least one.
+  std::vector<Rank> ranks;  ///< Ascending, at least one; rank 0 is always one of them.
 
   [[nodiscard]] auto operator<=>(const RankEntry&) const = default;
 
@@ -37,8 +37,8 @@ inline constexpr std::size_t max_rank_entries = 4096;
 /// Most ranks of all entries of a log together.
 inline constexpr std::size_t max_logged_ranks = std::size_t{1} << 22;
 
-/// True if it may be an entry of a job with ranks below `most_ranks`, beside the ranks that the job begins with. For
-/// what an unknown client says.
+/// True if it may be an entry of a job with ranks below `most_ranks`, beside the ranks that the job begins with. Rank 0
+/// must be among its ranks: the chief makes it, and reports the result. For what an unknown client says.
 [[nodiscard]] DISTRIB_DECL auto is_rank_entry(const RankEntry& entry, Rank most_ranks) noexcept -> bool;
 
 /// Which ranks make which steps of a job: a set of entries, to which entries are only added. The union of two logs is

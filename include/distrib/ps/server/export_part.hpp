@@ -30,6 +30,9 @@ struct TakenPart {
   RowDigest state;  ///< Of all that the shard has, see `ExportPartWriter::state`.
   SharedBuffer dense;  ///< The dense block.
   std::vector<ExportedRows> tables;  ///< In the order of the job.
+
+  /// Bytes of the rows, of the keys that are gone, and of the dense block.
+  [[nodiscard]] DISTRIB_DECL auto size_bytes() const noexcept -> std::uint64_t;
 };
 
 /// Writes the parts of one shard. A value. Threads: const members from any thread.

@@ -23,16 +23,6 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a reader that begins must read of a log: the newest base, and the positions after it. A value.
-struct LogChain {
-  std::string manifest;  ///< The newest position that is counted; empty: nothing is known.
-  std::uint64_t base_bytes = 0;  ///< Bytes of the parts of the newest base.
-  std::uint64_t delta_bytes = 0;  ///< Bytes of the parts of the positions after it.
-
-  /// True if a new base would be less to read than what follows the newest one.
-  [[nodiscard]] auto outweighs() const noexcept -> bool { return !manifest.empty() && delta_bytes > base_bytes; }
-};
-
 /// Work of a shard that exports, for a thread that may block.
 struct ExportWork {
   /// Remove old positions, see `retire_log`.
@@ -43,7 +33,6 @@ struct ExportWork {
 
   Error failure;  ///< Why it could not be done.
   LogView view;  ///< Of `ReadLog`.
-  LogChain chain;  ///< Of `ReadLog`: what was known before, then what is known.
   bool is_swapped = false;  ///< Of `SwapHead`.
   std::vector<std::optional<LogVote>> votes;  ///< Of `ReadVotes`.
   LogPart part;  ///< Of a part.
@@ -71,7 +60,6 @@ class ExportPerformer {
     if (work_.failure) return;
     if (hash_in_name(name) != sha256(bytes)) work_.failure = {export_errc::wrong_hash, name};
     else work_.view.manifest = parse_log_manifest(as_text(ByteView{bytes}), work_.failure);
-    if (!work_.failure) work_.chain = chain_to(name, *work_.view.manifest);
   }
   void operator()(const export_action::SwapHead& swap) const {
     work_.is_swapped = log_.swap_head(swap.version, swap.head, work_.failure);
@@ -105,38 +93,6 @@ class ExportPerformer {
   void operator()(const ExportWork::Retire&) const { retire_log(log_, work_.failure); }
 
  private:
-  // Adds the positions that are newer than the known ones, back to a base. Returns an empty chain if one of them cannot be
-  // read: then a base is only written when its number says so.
-  [[nodiscard]] auto chain_to(const std::string& name, const LogManifest& newest) const -> LogChain {
-    constexpr int most_positions = 4096;
-    LogChain chain{name, 0, 0};
-    std::string at = name;
-    std::optional<LogManifest> manifest = newest;
-    for (int i = 0; i < most_positions; ++i) {
-      if (at == work_.chain.manifest) {
-        chain.base_bytes = work_.chain.base_bytes;
-        chain.delta_bytes += work_.chain.delta_bytes;
-        return chain;
-      }
-      std::uint64_t bytes = 0;
-      for (const LogPart& part : manifest->parts) bytes += part.bytes;
-      if (manifest->is_base()) {
-        chain.base_bytes = bytes;
-        return chain;
-      }
-      chain.delta_bytes += bytes;
-      at = manifest->before;
-      if (at.empty()) break;
-      if (at == work_.chain.manifest) continue;
-      Error error;
-      const std::vector<std::byte> text = log_.get(at, max_log_text_bytes, error);
-      if (!error && hash_in_name(at) == sha256(text)) manifest = parse_log_manifest(as_text(ByteView{text}), error);
-      else manifest.reset();
-      if (!manifest) break;
-    }
-    return {};
-  }
-
   Store& log_;
   const ExportPartWriter& writer_;
   ExportWork& work_;

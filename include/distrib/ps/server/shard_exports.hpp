@@ -44,8 +44,10 @@ struct ExportStatus {
 /// its shell to write it (`perform_export`). `ExportCore` decides.
 ///
 /// The shell calls `next` after each event, does that work on another thread, and calls `performed`. Only one piece of
-/// work is under way at a time. What fails is tried again after a pause, first a part whose rows are copied already.
-/// Memory: at most `most_waiting` parts, and that of the last step, which is never left out and has all rows.
+/// work is under way at a time. Votes and commits go before parts, which may be large: so when a part is written, all
+/// that it lets the log commit is committed before the next part is written. What fails is tried again after a pause,
+/// first a part whose rows are copied already. Memory: `most_waiting` parts, or `most_small` that have no more bytes than
+/// the rows of the shard twice; and that of the last step, which is never left out and has all rows.
 ///
 /// Events in, work out; no clock, no I/O, no thread. Threads: one at a time, the thread of the store.
 class ShardExports final : public StoreObserver {
@@ -59,8 +61,11 @@ class ShardExports final : public StoreObserver {
   /// When the deltas since the newest base have more bytes than the base, the next export whose number is a multiple of
   /// this has all rows: each shard learns it at another moment, and a base needs all of them.
   static constexpr std::uint64_t base_turn = 4;
-  /// Parts that are copied and not written yet. While there are so many, a step that is due is left out.
+  /// Parts that are copied and not written yet. While there are so many, a step that is due is left out, unless they are
+  /// small: a base takes as long as many deltas, and these must not be left out while it is written.
   static constexpr std::size_t most_waiting = 4;
+  /// Parts that may wait as long as they have less than twice the bytes of a part with all rows.
+  static constexpr std::size_t most_small = 16;
 
   /// `new_log`: a random number that names the log, if this shard begins it.
   DISTRIB_DECL ShardExports(const Job& job, std::uint32_t shard, ExportSettings settings, std::uint64_t new_log);
@@ -98,7 +103,7 @@ class ShardExports final : public StoreObserver {
  private:
   DISTRIB_DECL void begin(ShardStore& store, Step step, const Lineage& made);
   [[nodiscard]] DISTRIB_DECL auto number_of(Step step) const -> std::uint64_t;
-  [[nodiscard]] DISTRIB_DECL auto leaves_out(Step step, std::uint64_t number) -> bool;
+  [[nodiscard]] DISTRIB_DECL auto leaves_out(Step step, std::uint64_t number, const ShardStore& store) -> bool;
   [[nodiscard]] DISTRIB_DECL auto wants_base(std::uint64_t number) const -> bool;
   DISTRIB_DECL void consider(Step step, ShardStore& store);
   DISTRIB_DECL void started();
@@ -107,7 +112,14 @@ class ShardExports final : public StoreObserver {
   DISTRIB_DECL void part_written(const TakenPart& part, ExportWork& work);
   DISTRIB_DECL void failed(ExportWork work, Instant now);
   DISTRIB_DECL void take(ExportActions& actions);
+  [[nodiscard]] DISTRIB_DECL auto may_poll(Instant now) const -> bool;
+  // Something has come further: looks again before the next part.
+  void poll_soon() noexcept {
+    wants_poll_ = true;
+    part_is_next_ = false;
+  }
   [[nodiscard]] DISTRIB_DECL static auto state_of(ShardStore& store) -> RowDigest;
+  [[nodiscard]] DISTRIB_DECL static auto bytes_of_all_rows(const ShardStore& store) -> std::uint64_t;
 
   ExportSettings settings_;
   Step total_steps_;
@@ -121,15 +133,15 @@ class ShardExports final : public StoreObserver {
   Step begun_at_ = 0;  // the step at which this run began
   RowDigest begun_state_;
   bool is_begun_ = false;  // the log was compared with the state of that step
-  bool is_replaced_ = false;  // another process had the number since
   Step step_ = 0;
   std::map<Step, std::uint64_t> named_;  // steps that the chief named, with the numbers of their exports
-  std::deque<ExportWork> queue_;
+  std::deque<ExportWork> queue_;  // actions, then parts and what removes old positions
   std::size_t waiting_ = 0;  // parts in the queue or under way
+  std::uint64_t waiting_bytes_ = 0;  // of these parts
   bool is_under_way_ = false;
   bool wants_poll_ = false;
+  bool part_is_next_ = false;  // of the queue: the log was looked at since the last part, or something has failed
   bool is_behind_ = false;  // a step was left out
-  LogChain chain_;  // as the log was read last
   Step base_at_ = 0;  // the newest step that has all rows because deltas outweighed the base
   std::string last_written_;  // name of the newest part of this run
   Instant not_before_{};  // after a failure

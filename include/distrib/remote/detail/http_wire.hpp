@@ -118,9 +118,9 @@ class HttpWire final : public httplib::Stream {
       return over_tls([this] { return ::SSL_read(ssl_, buffer_.data(), static_cast<int>(buffer_.size())); }, 0);
 #endif
     while (true) {
-      if (!watch_->wait(socket_, POLLIN)) return -1;
       const ::ssize_t count = ::recv(socket_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
       if (count >= 0 || (errno != EINTR && errno != EAGAIN)) return count;
+      if (!watch_->wait(socket_, POLLIN)) return -1;
     }
   }
 

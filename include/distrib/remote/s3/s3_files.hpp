@@ -66,7 +66,7 @@ class S3Files {
   /// Returns the object at `url`. Sends no request before its first `read`, which reports the errors.
   [[nodiscard]] auto open(const std::string& url) const -> S3File {
     Error error;  // reported again by the file
-    return S3File{url, options_of(url, error)};
+    return S3File{url, options_of(url, error), shared_->idle};
   }
 
   /// Opens the object at `url` for reading any part of it. On failure sets `error` and returns nothing.
@@ -74,7 +74,7 @@ class S3Files {
     error = {};
     const S3Options options = options_of(url, error);
     if (error) return std::nullopt;
-    return open_ranged<detail::S3Fetch>(url, options, shared_->clients, error);
+    return open_ranged<detail::S3Fetch>(url, options, shared_->idle, error);
   }
 
  private:
@@ -82,7 +82,7 @@ class S3Files {
     S3Options options;
     std::mutex mutex;
     std::map<std::string, std::shared_ptr<S3Session>> sessions;  // by bucket
-    std::shared_ptr<IdleClients<detail::S3Fetch>> clients = std::make_shared<IdleClients<detail::S3Fetch>>();
+    std::shared_ptr<IdlePieces<detail::S3Fetch>> idle = std::make_shared<IdlePieces<detail::S3Fetch>>();
   };
 
   /// Returns the options for an object, with the session of its bucket.

@@ -214,6 +214,7 @@ DISTRIB_DECL void ReplicaTable::erase(std::uint64_t key) {
 DISTRIB_DECL void ReplicaTable::erase(std::span<const LogRange> owned) {
   const bool any_key = settings_.info.any_key();
   for_each_slot([&](const Slot& slot) {
+    if (number(slot, version_ + 1) == none) return;  // all slots, while a base is applied
     const std::uint64_t key = slot.key.load(std::memory_order_relaxed);
     const std::uint64_t place = any_key ? virtual_shard(key) : key;
     const auto after = std::ranges::upper_bound(owned, place, {}, &LogRange::first);

@@ -160,8 +160,11 @@ DISTRIB_DECL auto StreamLog::label_with(std::uint64_t count) const noexcept -> s
   return StreamLabel{count, sums_[static_cast<std::size_t>(count - first_item_ - 1)]};
 }
 
-DISTRIB_DECL auto StreamLog::agrees(const std::optional<StreamLabel>& label) const noexcept -> bool {
-  return !label || label_with(label->items) == *label;
+DISTRIB_DECL auto StreamLog::agrees(std::uint64_t step, const std::optional<StreamLabel>& label) const noexcept
+    -> bool {
+  if (!label) return true;
+  const auto is_new = [&](const Epoch& epoch) { return epoch.from_step <= step && epoch.items > label->items; };
+  return label_with(label->items) == *label && horizon_ >= step && std::ranges::none_of(epochs_, is_new);
 }
 
 DISTRIB_DECL auto StreamLog::pieces_of(std::uint64_t batch) const -> std::vector<StreamPiece> {

@@ -217,8 +217,9 @@ DISTRIB_DECL auto StreamShardCore::may_count(std::uint64_t step, std::uint64_t i
   return is_open_ && log_ != nullptr && log_->id() == id_ && log_->items() >= items && log_->horizon() >= step;
 }
 
-DISTRIB_DECL auto StreamShardCore::agrees(const std::optional<StreamLabel>& label) const noexcept -> bool {
-  return newest() == nullptr || newest()->agrees(label);
+DISTRIB_DECL auto StreamShardCore::agrees(std::uint64_t step, const std::optional<StreamLabel>& label) const noexcept
+    -> bool {
+  return newest() == nullptr || newest()->agrees(step, label);
 }
 
 DISTRIB_DECL auto StreamShardCore::hello() const -> StreamHello {

@@ -21,8 +21,8 @@
 namespace distrib {
 inline namespace v0 {
 
-DISTRIB_DECL ClusterTrainer::ClusterTrainer(TrainingPlan plan, IoPool& pool, ClusterFlags flags)
-    : plan_{std::move(plan)}, pool_{pool}, flags_{std::move(flags)}, report_{plan_.hooks()} {
+DISTRIB_DECL ClusterTrainer::ClusterTrainer(const TrainingPlan& plan, IoPool& pool, ClusterFlags flags)
+    : plan_{plan.with_flags(flags)}, pool_{pool}, flags_{std::move(flags)}, report_{plan_.hooks()} {
   if (flags_.local() && flags_.ranks != 0)
     throw_error(train_errc::cannot_deal, "--ranks " + std::to_string(flags_.ranks) +
                                              ": one process is the whole job; LocalMode::workers says how many ranks");

@@ -23,9 +23,9 @@ DISTRIB_DECL SessionLoop::SessionLoop(TrainingPlan plan, IoPool* pool)
   static_cast<void>(look());
 }
 
-DISTRIB_DECL SessionLoop::SessionLoop(TrainingPlan plan, IoPool& pool, ClusterFlags flags,
+DISTRIB_DECL SessionLoop::SessionLoop(const TrainingPlan& plan, IoPool& pool, ClusterFlags flags,
                                       std::chrono::milliseconds max_wait)
-    : plan_{std::move(plan)},
+    : plan_{plan.with_flags(flags)},
       flags_{std::move(flags)},
       is_chief_{flags_.local() || (flags_.job_name != "onlooker" && v0::is_chief(flags_.cluster(), flags_.task()))},
       report_{plan_.hooks()},

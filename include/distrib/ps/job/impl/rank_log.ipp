@@ -21,7 +21,8 @@ DISTRIB_DECL auto RankEntry::has(Rank rank) const noexcept -> bool {
 }
 
 DISTRIB_DECL auto is_rank_entry(const RankEntry& entry, Rank most_ranks) noexcept -> bool {
-  if (entry.from == 0 || entry.number == 0 || entry.ranks.empty() || entry.ranks.back() >= most_ranks) return false;
+  if (entry.from == 0 || entry.number == 0 || entry.ranks.empty() || entry.ranks.front() != 0) return false;
+  if (entry.ranks.back() >= most_ranks) return false;
   return std::ranges::adjacent_find(entry.ranks, std::greater_equal<>{}) == entry.ranks.end();
 }
 

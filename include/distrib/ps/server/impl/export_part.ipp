@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 namespace distrib {
@@ -43,18 +42,27 @@ DISTRIB_DECL auto sorted_part_rows(const ExportedRows& rows, std::size_t dim, Fl
   PartRows sorted;
   const std::size_t row_bytes = dim * element_bytes(format);
   sorted.values.resize(rows.keys.size() * row_bytes);
-  std::vector<std::size_t> order(rows.keys.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  if (!std::ranges::is_sorted(rows.keys)) std::ranges::sort(order, {}, [&](std::size_t row) { return rows.keys[row]; });
+  std::vector<std::pair<std::uint64_t, std::size_t>> order;  // keys and their places
+  order.reserve(rows.keys.size());
+  for (std::size_t row = 0; row < rows.keys.size(); ++row) order.emplace_back(rows.keys[row], row);
+  if (!std::ranges::is_sorted(rows.keys)) std::ranges::sort(order);
   sorted.keys.reserve(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
-    sorted.keys.push_back(rows.keys[order[i]]);
-    encode_elements(format, std::span{rows.values}.subspan(order[i] * dim, dim), sorted.values.data() + i * row_bytes);
+    const auto [key, row] = order[i];
+    sorted.keys.push_back(key);
+    encode_elements(format, std::span{rows.values}.subspan(row * dim, dim), sorted.values.data() + i * row_bytes);
   }
   return sorted;
 }
 
 }  // namespace detail
+
+DISTRIB_DECL auto TakenPart::size_bytes() const noexcept -> std::uint64_t {
+  std::uint64_t bytes = dense->size();
+  for (const ExportedRows& table : tables)
+    bytes += sizeof(std::uint64_t) * (table.keys.size() + table.gone.size()) + sizeof(float) * table.values.size();
+  return bytes;
+}
 
 DISTRIB_DECL ExportPartWriter::ExportPartWriter(const Job& job, std::uint32_t shard)
     : layout_{job, shard}, shards_{job.shards()} {

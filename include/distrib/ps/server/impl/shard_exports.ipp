@@ -41,18 +41,27 @@ DISTRIB_DECL void ShardExports::begin(ShardStore& store, Step step, const Lineag
   ++run_;
   queue_.clear();
   waiting_ = 0;
-  wants_poll_ = is_behind_ = false;
-  chain_ = {};
+  waiting_bytes_ = 0;
+  wants_poll_ = is_behind_ = part_is_next_ = false;
   base_at_ = 0;
   poll_at_.reset();
   last_written_.clear();
   named_.erase(named_.begin(), named_.upper_bound(step));
   step_ = begun_at_ = step;
   begun_state_ = state_of(store);
-  is_begun_ = is_replaced_ = false;
+  is_begun_ = false;
   ExportActions out;
   core_->start(out);
   take(out);
+}
+
+DISTRIB_DECL auto ShardExports::bytes_of_all_rows(const ShardStore& store) -> std::uint64_t {
+  std::uint64_t bytes = store.layout().block_bytes();
+  if (store.tables() == nullptr) return bytes;
+  const std::vector<TableSize> sizes = store.tables()->sizes();
+  for (std::size_t table = 0; table < sizes.size(); ++table)
+    bytes += sizes[table].rows * (sizeof(std::uint64_t) + sizeof(float) * store.layout().tables()[table].info().dim);
+  return bytes;
 }
 
 DISTRIB_DECL auto ShardExports::state_of(ShardStore& store) -> RowDigest {
@@ -87,18 +96,20 @@ DISTRIB_DECL void ShardExports::applied(std::uint64_t count, ShardStore& store) 
 
 // Files are slower than steps. A position needs each shard, so shards must not leave out different steps: one that has
 // left out a step exports only each eighth export, at which the others begin a new chain, until all is committed.
-DISTRIB_DECL auto ShardExports::leaves_out(Step step, std::uint64_t number) -> bool {
+DISTRIB_DECL auto ShardExports::leaves_out(Step step, std::uint64_t number, const ShardStore& store) -> bool {
   if (number == 0 || step == total_steps_) return false;
-  if (waiting_ >= most_waiting) is_behind_ = true;
+  const bool is_too_much =
+      waiting_ >= most_small || (waiting_ >= most_waiting && waiting_bytes_ >= 2 * bytes_of_all_rows(store));
+  if (is_too_much) is_behind_ = true;
   else if (waiting_ == 0 && !core_->has_pending()) is_behind_ = false;
-  return waiting_ >= most_waiting || (is_behind_ && number % rules_.most_pending != 0);
+  return is_too_much || (is_behind_ && number % rules_.most_pending != 0);
 }
 
 // A replica that begins reads the newest base and all that follows it. Before another base is written for that reason,
-// the last one must be committed: then `chain_` has it, or it is known that another shard had a delta there.
+// the last one must be committed: then the newest position counts from it, or another shard had a delta there.
 DISTRIB_DECL auto ShardExports::wants_base(std::uint64_t number) const -> bool {
-  return number != 0 && number % base_turn == 0 && chain_.outweighs() && core_->newest() &&
-         core_->newest()->step >= base_at_;
+  const std::optional<LogManifest>& newest = core_->newest();
+  return number != 0 && number % base_turn == 0 && newest && newest->outweighs_base() && newest->step >= base_at_;
 }
 
 DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
@@ -106,7 +117,7 @@ DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
   const bool is_newest = newest && newest->lineage == lineage_ && newest->step == step;
   const std::uint64_t number = number_of(step);
   if ((number == 0 && !is_newest) || !core_->has_started()) return;  // changes are counted on
-  if (leaves_out(step, number)) {
+  if (leaves_out(step, number, store)) {
     ++status_.left_out;
     return;
   }
@@ -133,6 +144,7 @@ DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
   core_->taken();
   if (is_base) base_at_ = step;
   ++waiting_;
+  waiting_bytes_ += part->size_bytes();
   status_.taken = step;
   status_.digest = part->state;
   ExportWork work;
@@ -152,54 +164,71 @@ DISTRIB_DECL void ShardExports::started() {
   export_last();
 }
 
-// The number is taken. If the last step was done before that, it is exported now.
+// The last step is done, and no part of it is on its way: the log could not be read before, or a process that compacted
+// the log has taken from the parts of this shard what they stood on.
 DISTRIB_DECL void ShardExports::export_last() {
-  if (step_ == total_steps_) consider(step_, *store_);
+  if (step_ != total_steps_ || core_->has_pending()) return;
+  const std::optional<LogManifest>& newest = core_->newest();
+  if (!newest || newest->lineage != lineage_ || newest->step != step_) consider(step_, *store_);
 }
 
+// Actions are small, and go before parts, in their own order. Otherwise nothing would be committed while there is always
+// a part to write.
 DISTRIB_DECL void ShardExports::take(ExportActions& actions) {
+  auto at = std::ranges::find_if_not(
+      queue_, [](const ExportWork& work) { return std::holds_alternative<ExportAction>(work.what); });
   for (ExportAction& action : actions) {
     ExportWork work;
     work.run = run_;
     work.what = std::move(action);
-    queue_.push_back(std::move(work));
+    at = queue_.insert(at, std::move(work)) + 1;
   }
   actions.clear();
+}
+
+// Between two parts the log is looked at once, and again as long as that leads to something. A look that fails, or takes
+// longer than `poll_every`, must not keep parts from being written.
+DISTRIB_DECL auto ShardExports::may_poll(Instant now) const -> bool {
+  const bool is_due = wants_poll_ || (poll_at_ && now >= *poll_at_);
+  if (!is_due || core_->is_busy()) return false;
+  if (queue_.empty()) return true;
+  const bool is_action = std::holds_alternative<ExportAction>(queue_.front().what);
+  return !is_action && !part_is_next_ && core_->has_started();
 }
 
 DISTRIB_DECL auto ShardExports::next(Instant now) -> std::optional<ExportWork> {
   if (!core_ || is_under_way_ || now < not_before_) return std::nullopt;
   for (;;) {
-    if (queue_.empty()) {
-      const bool is_due = wants_poll_ || (poll_at_ && now >= *poll_at_);
-      if (!is_due || core_->is_busy()) return std::nullopt;
+    if (may_poll(now)) {
       wants_poll_ = false;
+      part_is_next_ = true;
       poll_at_.reset();
       ExportActions out;
       core_->poll(out);
       take(out);
       continue;
     }
+    if (queue_.empty()) return std::nullopt;
     ExportWork work = std::move(queue_.front());
     queue_.pop_front();
     if (const auto* const action = std::get_if<ExportAction>(&work.what)) {
       if (const auto* const committed = std::get_if<export_action::Committed>(action)) {
-        wants_poll_ = wants_poll_ || core_->has_pending();
+        if (core_->has_written()) poll_soon();
         if (!committed->manifest.is_base()) continue;
         work.what = ExportWork::Retire{};
         queue_.push_back(std::move(work));
         continue;
       }
       if (std::holds_alternative<export_action::Replaced>(*action)) {
-        is_replaced_ = true;
         poll_at_ = instant_after(now, poll_every);
         continue;
       }
-    } else if (const auto* const part = std::get_if<std::shared_ptr<TakenPart>>(&work.what)) {
-      if ((*part)->on_written) (*part)->on = last_written_;
+    } else {
+      part_is_next_ = false;
+      const auto* const part = std::get_if<std::shared_ptr<TakenPart>>(&work.what);
+      if (part != nullptr && (*part)->on_written) (*part)->on = last_written_;
     }
     is_under_way_ = true;
-    work.chain = chain_;
     return work;
   }
 }
@@ -213,19 +242,17 @@ DISTRIB_DECL void ShardExports::performed(ExportWork work, Instant now) {
   else if (const auto* const part = std::get_if<std::shared_ptr<TakenPart>>(&work.what)) part_written(**part, work);
   take(out);
   if (core_->has_started()) {
-    if (!is_begun_) started();
-    else if (is_replaced_) export_last();
-    is_replaced_ = false;
+    if (is_begun_) export_last();
+    else started();
   }
   if (!poll_at_ && (!core_->has_started() || core_->has_pending())) poll_at_ = instant_after(now, poll_every);
 }
 
 DISTRIB_DECL void ShardExports::answer(const ExportAction& action, ExportWork& work, ExportActions& out) {
   if (std::holds_alternative<export_action::ReadLog>(action)) {
-    chain_ = std::move(work.chain);
     core_->log_read(std::move(work.view), out);
   } else if (std::holds_alternative<export_action::SwapHead>(action)) {
-    if (!work.is_swapped) wants_poll_ = true;  // another process was faster
+    if (!work.is_swapped) poll_soon();  // another process was faster
     core_->swapped(work.is_swapped, out);
   } else if (std::holds_alternative<export_action::ReadVotes>(action)) {
     core_->votes_read(work.votes, out);
@@ -234,15 +261,17 @@ DISTRIB_DECL void ShardExports::answer(const ExportAction& action, ExportWork& w
 
 DISTRIB_DECL void ShardExports::part_written(const TakenPart& part, ExportWork& work) {
   --waiting_;
+  waiting_bytes_ -= part.size_bytes();
   last_written_ = work.part.name;
   core_->written(part.step, std::move(work.part), std::move(work.tables));
-  wants_poll_ = true;
+  if (core_->has_written()) poll_soon();
 }
 
 DISTRIB_DECL void ShardExports::failed(ExportWork work, Instant now) {
   ++status_.failures;
   failure_ = std::exchange(work.failure, Error{});
   not_before_ = instant_after(now, pause);
+  part_is_next_ = true;
   if (std::holds_alternative<ExportWork::Retire>(work.what)) return;  // the next base removes more
   if (std::holds_alternative<ExportAction>(work.what)) {
     std::erase_if(queue_, [](const ExportWork& one) { return std::holds_alternative<ExportAction>(one.what); });

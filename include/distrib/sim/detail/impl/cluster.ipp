@@ -109,8 +109,7 @@ DISTRIB_DECL void Cluster::scale() {
   Dice& dice = world_.dice;
   RankEntry entry{0, ++newest_entry_, {}};
   for (Rank rank = 0; rank < ranks_.size(); ++rank)
-    if (dice.percent(50)) entry.ranks.push_back(rank);
-  if (entry.ranks.empty()) entry.ranks.push_back(static_cast<Rank>(dice.below(ranks_.size())));
+    if (dice.percent(50) || rank == 0) entry.ranks.push_back(rank);
   for (ShardHost* const shard : world_.shards) entry.from = std::max(entry.from, shard->horizon());
   if (dice.percent(20)) entry.from = world_.shards[dice.below(world_.shards.size())]->horizon();  // knows one only
   entry.from += dice.between(1, 3);
