@@ -84,7 +84,7 @@ auto name_of(const ExportWork& work) -> std::string {
   return name.starts_with("votes/") ? "vote " + std::to_string(std::stoull(name.substr(6, 20))) : "manifest";
 }
 
-/// The next pieces of work of a shard, each of which takes as long as told. What `fails` says fails, once.
+/// The next pieces of work of a shard; each takes as long as told. What `fails` says fails, once.
 struct WorkTable {
   ExportingShard& shard;
   Instant& now;
