@@ -186,7 +186,8 @@ DISTRIB_DECL auto to_text(const LogManifest& manifest) -> std::string {
     text += (&part == manifest.parts.data() ? "" : ",") + detail::part_text(part);
   text += "]," + detail::tables_text(manifest.tables);
   if (manifest.base_bytes != 0)
-    text += R"(,"base_bytes":)" + json_text(manifest.base_bytes) + R"(,"delta_bytes":)" + json_text(manifest.delta_bytes);
+    text +=
+        R"(,"base_bytes":)" + json_text(manifest.base_bytes) + R"(,"delta_bytes":)" + json_text(manifest.delta_bytes);
   return text + "}\n";
 }
 

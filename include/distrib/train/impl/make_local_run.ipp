@@ -36,10 +36,10 @@
 #include <distrib/train/job/gradient_norms.hpp>
 #include <distrib/train/job/local_job.hpp>
 #include <distrib/train/job/make_local_job.hpp>
+#include <distrib/train/job/step_examples.hpp>
 #include <distrib/train/kept_steps.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/named_values.hpp>
-#include <distrib/train/step_examples.hpp>
 #include <distrib/train/writer_locks.hpp>
 
 #include <chrono>

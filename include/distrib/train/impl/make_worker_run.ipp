@@ -47,11 +47,11 @@
 #include <distrib/train/job/data_wait.hpp>
 #include <distrib/train/job/make_cluster_job.hpp>
 #include <distrib/train/job/make_ranks_job.hpp>
+#include <distrib/train/job/step_examples.hpp>
 #include <distrib/train/job/training_run.hpp>
 #include <distrib/train/kept_steps.hpp>
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/named_values.hpp>
-#include <distrib/train/step_examples.hpp>
 #include <distrib/train/writer_locks.hpp>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <distrib/train/step_examples.hpp>
+#include <distrib/train/job/step_examples.hpp>
 
 #include "support/catch.hpp"
 
