@@ -73,8 +73,9 @@ struct DealingOf<Rules> {
 /// - with dealt ranks: processes come, are lost for ever or come back, leave, and go on as zombies, each with all its
 ///   ranks; their questions and the answers are lost or late, and the dealer starts anew with its shard; some processes
 ///   push the sums of their blocks of ranks, others push each rank alone, and some adopt ranks that others serve;
-/// - with ranks that change: operators propose other ranks. What they know of the shards may be old, and they may die
-///   when only some shards have been asked. The files of the log of the ranks take long.
+/// - with ranks that change, in synchronous and asynchronous jobs: operators propose other ranks. What they know of the
+///   shards may be old, and they may die when only some shards have been asked. The files of the log of the ranks take
+///   long.
 ///
 /// In this class a "shard" is a replica of a shard, by its number.
 template <class Rules>
@@ -87,7 +88,7 @@ class Carrier {
         of_sums_{seed ^ 0x5005},
         of_scaling_{seed ^ 0x5ca1e},
         rules_{dice_} {
-    const auto span = static_cast<std::uint64_t>(rules_.job.total_steps * rules_.job.ranks) * (4 * shard_count() + 2);
+    const auto span = static_cast<std::uint64_t>(contributions()) * (4 * shard_count() + 2);
     for (auto kills = dice_.pick<unsigned>({0, 1, 1, 2, 3, 6, 10}); kills > 0; --kills)
       faults_.push_back({dice_.between(1, span), true});
     for (auto resets = dice_.pick<unsigned>({0, 0, 2, 6}); resets > 0; --resets)
@@ -161,6 +162,7 @@ class Carrier {
   static constexpr std::uint64_t most_events = 400'000;
   static constexpr bool deals = requires { typename Rules::Dealer; };
   static constexpr bool scales = requires { Rules::scales; };
+  static constexpr bool scales_asynchronously = scales && !Rules::Shard::is_synchronous;
 
   struct Fault {
     std::uint64_t when;
@@ -239,13 +241,25 @@ class Carrier {
 
   // With dealt ranks: a rank that is done says that everything is saved; others that were served then end, too.
   [[nodiscard]] auto is_over() const -> bool {
-    if constexpr (scales)
-      return std::ranges::all_of(rules_.log().entry_of(rules_.job.total_steps)->ranks,
-                                 [this](Rank rank) { return ranks_[rank].done; });
+    if constexpr (scales) return std::ranges::all_of(last_ranks(), [this](Rank rank) { return ranks_[rank].done; });
     if (!deals) return std::ranges::all_of(ranks_, &RankState::done);
     return processes_.empty() && std::ranges::any_of(ranks_, &RankState::done);
   }
 
+  // About how many contributions are made.
+  [[nodiscard]] auto contributions() const -> std::uint64_t {
+    return rules_.job.total_steps * (scales_asynchronously ? 1 : rules_.job.ranks);
+  }
+  // The last step of the job, as far as is known; used only if ranks change.
+  [[nodiscard]] auto last_step() const -> Step {
+    if constexpr (scales_asynchronously) return rules_.log().step_of(rules_.job.total_steps - 1);
+    else return rules_.job.total_steps;
+  }
+  // The ranks for which the shards wait at the end; used only if ranks change.
+  [[nodiscard]] auto last_ranks() const -> std::vector<Rank> {
+    if constexpr (scales_asynchronously) return rules_.log().last_ranks(rules_.job.total_steps);
+    else return rules_.log().entry_of(last_step())->ranks;
+  }
   [[nodiscard]] auto shard_count() const -> std::uint32_t { return rules_.job.num_replicas(); }
   // Returns the shard that this is a replica of.
   [[nodiscard]] auto of(std::uint32_t shard) const -> std::uint32_t { return shard % rules_.job.shards(); }
@@ -335,9 +349,21 @@ class Carrier {
 
   // --- ranks that change ---
 
-  // True if the rank makes a step that some shard lacks.
+  // True if the rank makes a step that some shard lacks. Asynchronous: also if it makes the last step of the job, because
+  // the shards wait until it says goodbye.
   [[nodiscard]] auto is_wanted(Rank rank) const -> bool {
-    if constexpr (scales) {
+    if constexpr (scales_asynchronously) {
+      Step least = distrib::end_of_job;
+      for (const ShardState& shard : shards_) {
+        const bool is_new = shard.core == nullptr && shard.disk.empty();
+        least = std::min(least, shard.core != nullptr ? shard.core->progress(rank).done
+                                : is_new              ? 0
+                                                      : shard.disk.rbegin()->second.applied[rank]);
+      }
+      const std::vector<Rank> last = last_ranks();
+      return rules_.log().next_step(least, rank, rules_.job.total_steps) != 0 ||
+             std::ranges::find(last, rank) != last.end();
+    } else if constexpr (scales) {
       Step least = rules_.job.total_steps - 1;
       for (const ShardState& shard : shards_)
         least = std::min(least, shard.core != nullptr ? shard.core->step() : shard.disk.rbegin()->first);
@@ -351,7 +377,7 @@ class Carrier {
   auto scale() -> bool {
     for (; !scalings_.empty() && scalings_.front() <= now_; scalings_.erase(scalings_.begin())) {
       const unsigned how = static_cast<unsigned>(of_scaling_.below(10));
-      Step from = of_scaling_.between(2, std::max<Step>(2, rules_.job.total_steps));
+      Step from = of_scaling_.between(2, std::max<Step>(2, last_step()));
       if (how < 6) {  // all shards are asked for their horizon, and none is missing
         from = of_scaling_.pick<Step>({0, 1, 1, 2});
         Step most = 0;
@@ -398,10 +424,10 @@ class Carrier {
   void open_ranks(std::uint32_t shard) {
     if constexpr (scales) {
       ShardState& state = shards_[shard];
-      on_shard(shard, [&](auto& core, auto&) { rules_.open(core, state.rank_file, state.disk.rbegin()->first); });
+      on_shard(shard, [&](auto& core, auto&) { rules_.open(core, state.rank_file, core.rank_step()); });
       if (attacks_ && of_scaling_.percent(50))
         proposals_.push_back(
-            {now_ + of_scaling_.below(20), shard, drawn_entry(state.core->step() + of_scaling_.between(1, 7))});
+            {now_ + of_scaling_.below(20), shard, drawn_entry(state.core->rank_step() + of_scaling_.between(1, 7))});
     }
   }
 
@@ -941,7 +967,7 @@ class Carrier {
     if constexpr (scales) {
       static_cast<void>(shards_[shard].core->rank_log()->take_answers());
       if (!shards_[shard].rank_writing)
-        shards_[shard].rank_writing = shards_[shard].core->rank_log()->next_write(shards_[shard].core->step());
+        shards_[shard].rank_writing = shards_[shard].core->rank_log()->next_write(shards_[shard].core->rank_step());
     }
   }
 

@@ -2,6 +2,7 @@
 #include "simulation/asynchronous_rules.hpp"
 #include "simulation/backup_rules.hpp"
 #include "simulation/dealt_rules.hpp"
+#include "simulation/scaled_asynchronous_rules.hpp"
 #include "simulation/scaled_rules.hpp"
 #include "simulation/synchronous_rules.hpp"
 
@@ -16,6 +17,7 @@
 using simulation::Asynchronous;
 using simulation::BackupWorkers;
 using simulation::DealtRanks;
+using simulation::ScaledAsynchronous;
 using simulation::ScaledRanks;
 using simulation::Synchronous;
 
@@ -63,6 +65,11 @@ TEST_CASE("Random runs: a job whose ranks change ends with the bits of its log, 
   run_seeds<ScaledRanks<>>(0, seeds);
 }
 
+TEST_CASE("Random runs: an asynchronous job whose ranks change counts what its log names once, whatever happens",
+          "[simulation]") {
+  run_seeds<ScaledAsynchronous<>>(0, seeds);
+}
+
 // In pieces, so that progress is shown.
 TEST_CASE("Random runs: the requested seeds", "[.seeds][simulation]") {
   const std::uint64_t from = support::told_seeds().from;
@@ -75,8 +82,9 @@ TEST_CASE("Random runs: the requested seeds", "[.seeds][simulation]") {
     run_seeds<BackupWorkers<>>(from + done, now);
     run_seeds<DealtRanks<>>(from + done, now);
     run_seeds<ScaledRanks<>>(from + done, now);
+    run_seeds<ScaledAsynchronous<>>(from + done, now);
     done += now;
-    std::printf("seeds %llu to %llu: synchronous, asynchronous, backup workers, dealt ranks, ranks that change\n",
+    std::printf("seeds %llu to %llu: synchronous, asynchronous, backup workers, dealt ranks, ranks that change, both\n",
                 static_cast<unsigned long long>(from + done - now), static_cast<unsigned long long>(from + done - 1));
     std::fflush(stdout);
   }

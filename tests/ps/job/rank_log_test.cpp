@@ -103,6 +103,39 @@ TEST_CASE("RankEntry: the factor of the learning rate counts from its first step
   CHECK(log.entry_of(10) == other);
 }
 
+TEST_CASE("RankLog: the steps of one rank, and the step of a number", "[ps]") {
+  RankLog log{3};
+  log.add(entry_from(3, 1, {1, 2, 5, 9}));
+  log.add(entry_from(4, 2, {5}));
+  log.add(entry_from(9, 3, {0, 5}));
+  constexpr Step last = 20;
+  const std::uint64_t all = log.contributions_through(last);
+  for (const Rank rank : {0U, 1U, 2U, 5U, 9U, 11U}) {
+    CAPTURE(rank);
+    std::vector<Step> steps;  // that the rank makes
+    for (Step step = 1; step <= last; ++step)
+      if (log.is_rank_of(step, rank)) steps.push_back(step);
+    std::vector<Step> forth;
+    for (Step step = log.next_step(0, rank, all); step != 0; step = log.next_step(step, rank, all))
+      forth.push_back(step);
+    CHECK(forth == steps);
+    std::vector<Step> back;
+    for (Step step = log.step_before(last + 1, rank); step != 0; step = log.step_before(step, rank))
+      back.insert(back.begin(), step);
+    CHECK(back == steps);
+    CHECK(log.step_before(0, rank) == 0);
+  }
+  CHECK(log.next_step(0, 2, 3) == 1);  // the third contribution
+  CHECK(log.next_step(0, 2, 2) == 0);
+  for (Step step = 1; step <= last; ++step)
+    for (const Rank rank : log.entry_of(step)->ranks) CHECK(log.step_of(log.number_of(step, rank)) == step);
+  using Ranks = std::vector<Rank>;
+  CHECK(log.last_ranks(1) == Ranks{0});
+  CHECK(log.last_ranks(6) == Ranks{0, 1, 2});
+  CHECK(log.last_ranks(8) == Ranks{1, 2});
+  CHECK(log.last_ranks(11) == Ranks{5});
+}
+
 TEST_CASE("RankEntry: the place of a rank", "[ps]") {
   const RankEntry entry{1, 1, {2, 3, 7}};
   CHECK(entry.place_of(2) == 0);

@@ -9,7 +9,11 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 using distrib::AsyncShardCore;
 using distrib::Contribution;
@@ -460,4 +464,219 @@ TEST_CASE("AsyncShardCore: without a last step, what a rank has made when it say
       {"asked", shard.save(11), {"save 3 w=-3 applied=1,2"}},
       {"durable", shard.saved(3), {"notice 10 k=1 cuts=1", "notice 11 k=2 cuts=2", "done"}},
   });
+}
+
+namespace {
+
+using distrib::RankEntry;
+using distrib::SharedRankEntry;
+
+/// A job that begins with ranks 0 and 1, and may have ranks 0 to 7. `total`: contributions of all ranks together.
+auto scaled_async_job(std::uint64_t total, distrib::Consistency consistency = distrib::AsynchronousParallel{})
+    -> distrib::Job {
+  distrib::Job job = async_shard_job(2, total, 0, consistency);
+  job.most_ranks = 8;
+  return job;
+}
+
+/// A shard whose horizon is kept two steps ahead; its file is durable when `written` is called.
+struct ScaledAsyncShard : AsyncShard {
+  explicit ScaledAsyncShard(const distrib::Job& job) : AsyncShard{AsyncShardCore{job, 0, sgd()}} {
+    core.rank_log()->open(std::nullopt, 2);
+  }
+
+  auto write(ShardActions& out) -> bool {
+    if (!core.rank_log()->next_write(core.rank_step())) return false;
+    core.ranks_written(out);
+    return true;
+  }
+  auto written() {
+    return [this](ShardActions& out) { CHECK(write(out)); };
+  }
+  auto propose(RankEntry entry) {
+    return [=, this](ShardActions& out) {
+      core.rank_log()->propose(0, entry);
+      CHECK(write(out));
+    };
+  }
+  auto push_of(SharedRankEntry entry, Rank rank, Step step, Step after, float number = 1) {
+    return [=, this](ShardActions& out) {
+      core.push(10 + rank, Contribution{step, rank, block(number), 0, 0, 0, 0, entry, after}, out);
+    };
+  }
+  auto entry_of(Step step) { return core.rank_log()->log()->entry_of(step); }
+};
+
+auto async_entry(Step from, std::vector<Rank> ranks, std::uint64_t number = 5) -> SharedRankEntry {
+  return std::make_shared<const RankEntry>(RankEntry{from, number, std::move(ranks)});
+}
+
+}  // namespace
+
+TEST_CASE("AsyncShardCore: values are told when no entry can change the next step any more (E1)", "[ps]") {
+  ScaledAsyncShard shard{scaled_async_job(99)};
+  const SharedRankEntry first = shard.entry_of(1);
+  tell(ShardStory{
+      {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"nothing is durable", shard.pull(10, 0), {}},
+      {"up to step 3", shard.written(), {"values 10 step=0 w=0 k=0 cuts=0"}},
+      {"", shard.push_of(first, 0, 1, 0), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"", shard.pull(10, 1), {"values 10 step=1 w=-1 k=1 cuts=0"}},
+      {"", shard.push_of(first, 0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"", shard.push_of(first, 0, 3, 2), {"pushed 10 step=3 k=3 cuts=0"}},
+      {"step 4 may still change", shard.pull(10, 3), {}},
+      {"up to step 6", shard.written(), {"values 10 step=3 w=-3 k=3 cuts=0"}},
+  });
+  CHECK(shard.core.progress(0).ranks == shard.core.rank_log()->log());
+  CHECK(shard.core.rank_step() == 3);
+}
+
+TEST_CASE("AsyncShardCore: a rank counts its own steps only, and a gap is seen whatever the log of the shard is",
+          "[ps]") {
+  ScaledAsyncShard shard{scaled_async_job(99)};
+  const SharedRankEntry first = shard.entry_of(1);
+  // This shard has heard of neither: others have taken them.
+  const SharedRankEntry without = async_entry(2, {0});
+  const SharedRankEntry with = async_entry(5, {0, 1});
+  const std::string differ =
+      ": contributions to one step state different ranks: a shard has lost its log of the ranks, or got an old one "
+      "back";
+  tell(ShardStory{
+      {"", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"", shard.push_of(first, 1, 1, 0), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"another step was before it", shard.push_of(with, 1, 6, 5), {"notice 11 k=1 cuts=0", "joined 11 k=1 cuts=0"}},
+      {"steps 2 to 4 are not its own", shard.push_of(with, 1, 5, 1), {"pushed 11 step=5 k=5 cuts=0"}},
+      {"again", shard.push_of(with, 1, 5, 1), {"pushed 11 step=5 k=5 cuts=0"}},
+      {"", shard.push_of(with, 1, 6, 5), {"pushed 11 step=6 k=6 cuts=0"}},
+      {"another entry", shard.push_of(without, 0, 2, 1), {"notice 11 k=6 cuts=0", "joined 10 k=0 cuts=0"}},
+      {"passes over a step that is counted", shard.push_of(with, 1, 7, 5), {"refused 11 step=7 rank=1" + differ}},
+  });
+  CHECK(shard.core.step() == 3);
+  CHECK(shard.entry_of(4) == without);  // and from now on it tells them
+  CHECK(shard.entry_of(6) == with);
+}
+
+TEST_CASE("AsyncShardCore: it refuses contributions that state no ranks, or ranks without their own", "[ps]") {
+  ScaledAsyncShard shard{scaled_async_job(99)};
+  const std::string unknown = ": the job has no such rank: start as many workers as the job has";
+  tell(ShardStory{
+      {"none", shard.push(0, 1, 1), {"refused 10 step=1 rank=0" + unknown}},
+      {"not its own", shard.push_of(async_entry(1, {0, 2}), 1, 1, 0), {"refused 11 step=1 rank=1" + unknown}},
+      {"of a later step", shard.push_of(async_entry(2, {0, 2}), 0, 1, 0), {"refused 10 step=1 rank=0" + unknown}},
+      {"beyond the job", shard.push_of(async_entry(1, {0, 8}), 0, 1, 0), {"refused 10 step=1 rank=0" + unknown}},
+      {"no such rank", shard.push_of(shard.entry_of(1), 8, 1, 0), {"refused 18 step=1 rank=8" + unknown}},
+      {"no such rank", shard.join(18), {"refused 18 step=0 rank=8" + unknown}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: a rank that looks on gets values only when a rank has made that step", "[ps]") {
+  ScaledAsyncShard shard{scaled_async_job(99)};
+  const SharedRankEntry first = shard.entry_of(1);
+  ShardActions ignored;
+  CHECK(shard.write(ignored));  // up to step 3
+  shard.propose({4, 1, {1, 4}})(ignored);
+  tell(ShardStory{
+      {"", shard.join(14), {"joined 14 k=0 cuts=0"}},
+      {"it makes step 4 next", shard.pull(14, 3), {}},
+      {"", shard.push_of(first, 0, 1, 0), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"", shard.push_of(first, 0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"up to step 5", shard.written(), {}},
+      {"", shard.push_of(first, 0, 3, 2), {"values 14 step=3 w=-3 k=0 cuts=0", "pushed 10 step=3 k=3 cuts=0"}},
+      {"another entry: all hear of it at once", shard.propose({8, 2, {0}}), {"notice 14 k=0 cuts=0"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: nobody waits for ranks that make no further step, or a later one", "[ps]") {
+  ScaledAsyncShard shard{scaled_async_job(99, distrib::StaleSynchronousParallel{.staleness = 1})};
+  const SharedRankEntry first = shard.entry_of(1);
+  const SharedRankEntry next = async_entry(2, {0, 5});
+  ShardActions ignored;
+  CHECK(shard.write(ignored));  // up to step 3
+  tell(ShardStory{
+      {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"", shard.push_of(first, 0, 1, 0), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"", shard.push_of(first, 0, 2, 1), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"rank 1 has made none", shard.pull(10, 2), {}},
+      {"it has, and makes no other one; rank 5 begins with step 2",
+       shard.push_of(next, 0, 3, 2),
+       {"notice 10 k=2 cuts=0", "pushed 10 step=3 k=3 cuts=0"}},
+      {"", shard.push_of(first, 1, 1, 0), {"values 10 step=2 w=-4 k=3 cuts=0", "pushed 11 step=1 k=1 cuts=0"}},
+      {"up to step 6", shard.written(), {}},
+      {"rank 5 is two behind", shard.pull(10, 3), {}},
+      {"", shard.push_of(next, 5, 2, 0), {"values 10 step=3 w=-5 k=3 cuts=0", "pushed 15 step=2 k=2 cuts=0"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: the job has its number of contributions, whatever the log is; then the last cut is due",
+          "[ps]") {
+  ScaledAsyncShard shard{scaled_async_job(4)};
+  const SharedRankEntry first = shard.entry_of(1);
+  const SharedRankEntry last = async_entry(2, {4, 6, 7});  // the last step has two of three
+  const std::string over = std::to_string(distrib::end_of_job);
+  tell(ShardStory{
+      {"", shard.join(14), {"joined 14 k=0 cuts=0"}},
+      {"", shard.pull(14, distrib::end_of_job), {}},
+      {"", shard.push_of(first, 0, 1, 0), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"", shard.push_of(first, 1, 1, 0), {"pushed 11 step=1 k=1 cuts=0"}},
+      {"", shard.push_of(last, 6, 2, 0), {"notice 14 k=0 cuts=0", "pushed 16 step=2 k=2 cuts=0"}},
+      {"the entry is durable", shard.written(), {}},
+      {"", shard.push_of(last, 4, 2, 0), {"save 4 w=-4 applied=1,1,0,0,2,0,2,0,2", "pushed 14 step=2 k=2 cuts=0"}},
+      {"all is durable",
+       shard.saved(4),
+       {"notice 14 k=2 cuts=2," + over, "values 14 step=" + over + " w=-4 k=2 cuts=2," + over}},
+      {"", shard.join(16), {"joined 16 k=2 cuts=2," + over}},
+      {"rank 7 has made nothing", shard.join(17), {"joined 17 k=0 cuts=0," + over}},
+      {"", shard.goodbye(14), {}},
+      {"those that have made the last step", shard.goodbye(16), {"done"}},
+  });
+  CHECK(shard.core.everything_saved());
+}
+
+TEST_CASE("AsyncShardCore: a cut waits until the entries that its contributions state are durable", "[ps]") {
+  ScaledAsyncShard shard{scaled_async_job(99)};
+  ShardActions ignored;
+  CHECK(shard.write(ignored));
+  const SharedRankEntry entry = async_entry(1, {0, 3});
+  tell(ShardStory{
+      {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"another shard has taken it",
+       shard.push_of(entry, 3, 1, 0),
+       {"notice 10 k=0 cuts=0", "pushed 13 step=1 k=1 cuts=0"}},
+      {"asked", shard.save(), {}},
+      {"asked", shard.save(10), {}},
+      {"it is in the file", shard.written(), {"save 1 w=-1 applied=0,0,0,1,0,0,0,0,2"}},
+      {"", shard.saved(1), {"notice 10 k=0 cuts=0"}},
+      {"", shard.push_of(entry, 0, 1, 0), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"", shard.save(), {"save 2 w=-2 applied=1,0,0,1,0,0,0,0,2"}},
+  });
+}
+
+TEST_CASE("AsyncShardCore: which ranks must be served", "[ps]") {
+  ScaledAsyncShard shard{scaled_async_job(99)};
+  const SharedRankEntry first = shard.entry_of(1);
+  CHECK(shard.core.needed_ranks() == std::vector<Rank>{0, 1});
+  ShardActions ignored;
+  shard.join(11)(ignored);
+  shard.push_of(first, 1, 1, 0)(ignored);
+  shard.push_of(async_entry(2, {0, 3}), 0, 2, 1)(ignored);  // a gap, but the entry is heard
+  CHECK(shard.core.needed_ranks() == std::vector<Rank>{0, 1, 3});  // rank 1 may have to send step 1 again
+  shard.goodbye(11)(ignored);
+  CHECK(shard.core.needed_ranks() == std::vector<Rank>{0, 3});
+  shard.join(11)(ignored);
+  CHECK(shard.core.needed_ranks() == std::vector<Rank>{0, 1, 3});
+}
+
+TEST_CASE("AsyncShardCore: a job whose ranks change continues only from a cut of the same ranks", "[ps]") {
+  const distrib::Job job = scaled_async_job(99);
+  const Cut cut{3, block(-3), {}, {2, 0, 0, 1, 0, 0, 0, 0, 2}};
+  const AsyncShardCore core{job, 0, sgd(), cut};
+  CHECK(core.step() == 3);
+  CHECK(core.rank_step() == 2);
+  CHECK(core.progress(3).done == 1);
+  CHECK(core.progress(3).cuts == std::vector<Step>{1});
+  using Steps = std::vector<Step>;
+  for (const Steps& applied : {Steps{2, 1}, Steps{2, 0, 0, 1, 0, 0, 0, 0}, Steps{2, 0, 0, 1, 0, 0, 0, 0, 3}}) {
+    const Cut other{3, block(-3), {}, applied};
+    CHECK_THROWS_WITH((AsyncShardCore{job, 0, sgd(), other}), ContainsSubstring("the same ranks and most_ranks"));
+  }
 }

@@ -4,6 +4,13 @@
 #include "ps/core_events.hpp"
 #include "support/catch.hpp"
 
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
 using distrib::AsyncWorkerCore;
 using distrib::Step;
 using story::block;
@@ -521,4 +528,175 @@ TEST_CASE("AsyncWorkerCore: on demand, it leaves at once when it is stopped, and
       {"not all is durable", early.joined(1, 3, 3), {"save 0", "save 1"}},
       {"durable", early.notice(0, 3, 3), {"goodbye 0", "goodbye 1", "done"}},
   });
+}
+
+namespace {
+
+using distrib::Rank;
+using distrib::RankEntry;
+using distrib::RankLog;
+using distrib::SharedRankLog;
+
+auto async_log_with(std::vector<RankEntry> entries) -> SharedRankLog {
+  RankLog log{2};
+  for (RankEntry& entry : entries) log.add(std::make_shared<const RankEntry>(std::move(entry)));
+  return std::make_shared<const RankLog>(std::move(log));
+}
+
+/// A worker of a job with two shards that begins with ranks 0 and 1 and may have ranks 0 to 7.
+struct ScaledAsyncWorker {
+  AsyncWorkerCore core;
+  SharedRankLog logs[2] = {async_log_with({}), async_log_with({})};  // what the shards tell
+
+  explicit ScaledAsyncWorker(Rank rank, std::uint64_t total = 99, distrib::WorkerOptions options = {})
+      : core{job(total), rank, std::move(options)} {}
+
+  static auto job(std::uint64_t total) -> distrib::Job {
+    distrib::Job job = story::asynchronous(story::job(2, 2, total, 0));
+    job.most_ranks = 8;
+    return job;
+  }
+  [[nodiscard]] auto progress(std::uint32_t shard, Step counted, std::vector<Step> cuts) const -> distrib::Progress {
+    return {counted, std::move(cuts), false, false, false, 0, {}, logs[shard]};
+  }
+  auto start(Step counted = 0) -> std::vector<std::string> {
+    WorkerActions out;
+    core.start(out);
+    out.clear();
+    for (const std::uint32_t shard : {0U, 1U}) core.joined(shard, progress(shard, counted, {0}), out);
+    return texts(out);
+  }
+  auto joined(std::uint32_t shard, Step counted, std::vector<Step> cuts = {0}) -> std::vector<std::string> {
+    WorkerActions out;
+    core.joined(shard, progress(shard, counted, std::move(cuts)), out);
+    return texts(out);
+  }
+  auto notice(std::uint32_t shard, Step counted, std::vector<Step> cuts = {0}) -> std::vector<std::string> {
+    WorkerActions out;
+    core.notice(shard, progress(shard, counted, std::move(cuts)), out);
+    return texts(out);
+  }
+  auto values(std::uint32_t shard, Step finished) -> WorkerActions {
+    WorkerActions out;
+    core.values(shard, finished, block(1), progress(shard, core.step(), {0}), out);
+    return out;
+  }
+  /// Both shards tell values; returns the contribution that is computed then, and is made at once.
+  auto computes(Step finished) -> distrib::Compute {
+    values(0, finished);
+    const WorkerActions out = values(1, finished);
+    REQUIRE(out.size() == 1);
+    const auto work = std::get<distrib::Compute>(out[0]);
+    sent.clear();
+    core.computed(work.ticket, {block(1), block(2)}, sent);
+    return work;
+  }
+  static auto texts(const WorkerActions& actions) -> std::vector<std::string> {
+    std::vector<std::string> all;
+    for (const support::WorkerAction& action : actions) all.push_back(story::text(action));
+    return all;
+  }
+  /// The steps before those that were sent to shard 0.
+  [[nodiscard]] auto stated() const -> std::vector<Step> {
+    std::vector<Step> all;
+    for (const support::WorkerAction& action : sent)
+      if (const auto* push = std::get_if<distrib::SendPush>(&action); push != nullptr && push->shard == 0)
+        all.push_back(push->contribution.after);
+    return all;
+  }
+
+  WorkerActions sent;
+};
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("AsyncWorkerCore: which steps its rank makes follows from the logs of all shards (E4, E5)", "[ps]") {
+  ScaledAsyncWorker w{1};
+  CHECK(w.start() == Texts{"pull 0 step=0", "pull 1 step=0"});
+  const auto first = w.computes(0);
+  CHECK(first.step == 1);
+  CHECK(first.entry->ranks == std::vector<Rank>{0, 1});
+  CHECK(first.number == 1);
+  CHECK(w.stated() == std::vector<Step>{0});
+  w.logs[1] = async_log_with({{2, 1, {0}}, {5, 1, {0, 1, 4}}});
+  CHECK(ScaledAsyncWorker::texts(w.values(0, 1)).empty());
+  // It makes step 5 next: asks all shards for the values after step 4.
+  CHECK(ScaledAsyncWorker::texts(w.values(1, 1)) == Texts{"pull 0 step=4", "pull 1 step=4"});
+  CHECK(w.core.step() == 1);
+  const auto second = w.computes(4);
+  CHECK(second.step == 5);
+  CHECK(second.entry->ranks == std::vector<Rank>{0, 1, 4});
+  CHECK(second.number == 2 + 3 + 1);
+  CHECK(w.stated() == std::vector<Step>{1});
+}
+
+TEST_CASE("AsyncWorkerCore: a rank that waits hears of an entry, and asks for other values", "[ps]") {
+  ScaledAsyncWorker w{4};
+  CHECK(w.start().empty());  // it makes no step
+  w.logs[0] = async_log_with({{9, 1, {0, 4}}});
+  CHECK(w.notice(0, 0) == Texts{"pull 0 step=8", "pull 1 step=8"});
+  CHECK(w.notice(0, 0).empty());
+  w.logs[1] = async_log_with({{6, 1, {4}}});
+  CHECK(w.notice(1, 0) == Texts{"pull 0 step=5", "pull 1 step=5"});
+  CHECK(ScaledAsyncWorker::texts(w.values(0, 8)).empty());  // not wanted any more
+  const auto work = w.computes(5);
+  CHECK(work.step == 6);
+  CHECK(work.number == 10);
+}
+
+TEST_CASE(
+    "AsyncWorkerCore: to a shard that comes back it sends the steps of its rank again, each with the one before it",
+    "[ps]") {
+  ScaledAsyncWorker w{1};
+  w.logs[0] = async_log_with({{2, 1, {0}}, {5, 1, {0, 1}}});
+  w.start();
+  static_cast<void>(w.computes(0));
+  static_cast<void>(w.computes(4));
+  static_cast<void>(w.computes(5));
+  CHECK(w.core.step() == 6);
+  w.sent.clear();
+  w.core.joined(0, w.progress(0, 0, {0}), w.sent);
+  CHECK(w.stated() == std::vector<Step>{0, 1, 5});
+  CHECK(w.joined(1, 5) == Texts{"push 1 step=6 rank=1 common=0", "pull 1 step=6"});
+}
+
+TEST_CASE("AsyncWorkerCore: a rank of no later step leaves when all that it made is durable", "[ps]") {
+  ScaledAsyncWorker w{1};
+  w.logs[0] = async_log_with({{2, 1, {0}}});
+  w.start();
+  static_cast<void>(w.computes(0));
+  CHECK(ScaledAsyncWorker::texts(w.sent) ==
+        Texts{"push 0 step=1 rank=1 common=0", "push 1 step=1 rank=1 common=0", "save 0", "save 1"});
+  CHECK(w.notice(0, 1, {1}).empty());
+  WorkerActions out;
+  w.core.notice(1, w.progress(1, 1, {1}), out);
+  CHECK(ScaledAsyncWorker::texts(out) == Texts{"goodbye 0", "goodbye 1", "left"});
+  CHECK(std::get<distrib::WorkerDone>(out.back()).retired);
+}
+
+TEST_CASE("AsyncWorkerCore: ranks stay until every shard has all contributions of the job in a cut", "[ps]") {
+  const bool is_chief = GENERATE(false, true);
+  ScaledAsyncWorker w{0, 3, {.wants_result = is_chief}};
+  w.start();
+  static_cast<void>(w.computes(0));
+  CHECK(w.computes(1).number == 2);
+  Texts sent{"push 0 step=2 rank=0 common=0", "push 1 step=2 rank=0 common=0"};
+  const std::string last = " step=" + std::to_string(distrib::end_of_job);
+  for (const std::string shard : {"0", "1"}) sent.push_back(is_chief ? "pull " + shard + last : "save " + shard);
+  CHECK(ScaledAsyncWorker::texts(w.sent) == sent);
+  CHECK(w.notice(0, 2, {2}).empty());
+  CHECK(w.notice(1, 2, {2}).empty());  // not those of rank 1
+  CHECK(w.notice(0, 2, {2, distrib::end_of_job}).empty());
+  const Texts end{"goodbye 0", "goodbye 1", "done"};
+  if (!is_chief) {
+    CHECK(w.notice(1, 2, {2, distrib::end_of_job}) == end);
+  } else {
+    CHECK(w.notice(1, 2, {2, distrib::end_of_job}).empty());
+    WorkerActions out;
+    for (const std::uint32_t shard : {0U, 1U})
+      w.core.values(shard, distrib::end_of_job, block(1), w.progress(shard, 2, {2, distrib::end_of_job}), out);
+    CHECK(out.size() == 3);
+    CHECK(std::get<distrib::WorkerDone>(out.back()).result.size() == 2);
+  }
 }

@@ -203,3 +203,19 @@ TEST_CASE("RankLogCore: an entry that a contribution states is told and kept", "
   shard.write(0);
   CHECK(shard.writes == before + 1);
 }
+
+TEST_CASE("RankLogCore: it says whether all that it has heard is durable", "[ps]") {
+  RankLogCore core{2, 8};
+  CHECK(core.is_written());
+  core.open(std::nullopt, 10);
+  CHECK(core.next_write(0));
+  core.hear(std::make_shared<const RankEntry>(RankEntry{5, 1, {0}}));
+  CHECK_FALSE(core.is_written());
+  core.written();  // a file without it
+  CHECK_FALSE(core.is_written());
+  CHECK(core.next_write(0));
+  CHECK_FALSE(core.is_written());
+  core.written();
+  CHECK(core.is_written());
+  CHECK_FALSE(core.next_write(0));
+}

@@ -363,6 +363,9 @@ TEST_CASE("messages: ranks that change travel with progress and contributions, a
   push.entry = entry;
   REQUIRE(carried(push).entry != nullptr);
   CHECK(*carried(push).entry == *entry);
+  CHECK(carried(push).after == 0);
+  push.after = 39;
+  CHECK(carried(push).after == 39);
   CHECK(carried(distrib::ScaleRequest{}).entry == nullptr);
   REQUIRE(carried(distrib::ScaleRequest{entry}).entry != nullptr);
   CHECK(*carried(distrib::ScaleRequest{entry}).entry == *entry);

@@ -78,6 +78,18 @@ class RankLog {
   /// the step's.
   [[nodiscard]] DISTRIB_DECL auto number_of(Step step, Rank rank) const noexcept -> std::uint64_t;
 
+  /// Returns the first step after `after` to which the rank makes one of the first `contributions` contributions; 0: it
+  /// makes none of them, as far as the log says.
+  [[nodiscard]] DISTRIB_DECL auto next_step(Step after, Rank rank, std::uint64_t contributions) const noexcept -> Step;
+  /// Returns the last step before `step` that the rank makes; 0: there is none.
+  [[nodiscard]] DISTRIB_DECL auto step_before(Step step, Rank rank) const noexcept -> Step;
+  /// Returns the step of the contribution with this number: the inverse of `number_of`.
+  [[nodiscard]] DISTRIB_DECL auto step_of(std::uint64_t number) const noexcept -> Step;
+
+  /// Returns the ranks that make the last of the first `contributions` contributions, or one of these to the same step;
+  /// ascending. `contributions`: at least 1.
+  [[nodiscard]] DISTRIB_DECL auto last_ranks(std::uint64_t contributions) const -> std::vector<Rank>;
+
   /// Returns how many contributions the steps from 1 to `step` have.
   [[nodiscard]] DISTRIB_DECL auto contributions_through(Step step) const noexcept -> std::uint64_t;
 

@@ -37,7 +37,8 @@ struct Progress {
   /// was counted.
   Step done = 0;
   /// Ascending. Synchronous: steps with a durable cut of the shard's history; 0 is always one of them. Asynchronous:
-  /// one entry, the last contribution of the asking rank that a durable cut has.
+  /// the last contribution of the asking rank that a durable cut has; and, in a job whose ranks change, `end_of_job` if
+  /// that cut has all contributions of the job.
   std::vector<Step> cuts;
   /// True if the last cut could not be written because the disk is full. Workers with full buffers then do not wait for
   /// the next cut.
@@ -54,7 +55,7 @@ struct Progress {
   /// reports no history, or all its cuts have the shard's own lineage, which has one entry.
   std::vector<NamedCut> all_cuts = {};
   /// Which ranks make which steps, as far as the shard knows. With values of step t it has all entries up to step t + 1
-  /// that this shard will ever have. Null: the job's ranks never change.
+  /// that this shard will ever have; asynchronous: with values after step t. Null: the job's ranks never change.
   SharedRankLog ranks = nullptr;
 
   /// True if there is a cut of this step or of a later one.
@@ -81,6 +82,8 @@ struct Contribution {
   /// The ranks that make its step: the step is complete with the contributions of these. Null: the job's ranks never
   /// change, or it is contribution 0.
   SharedRankEntry entry = nullptr;
+  /// Asynchronous, in a job whose ranks change: the step of the rank's contribution before this one; 0: it is the first.
+  Step after = 0;
 
   [[nodiscard]] auto ranks() const noexcept -> RankBlock { return {rank, level}; }
 };

@@ -67,9 +67,9 @@ class AnyShard {
   virtual void state(Peer peer, Step have, ShardSink& out) = 0;
   virtual void state_came(const Cut* cut, ShardSink& out) = 0;  ///< Asynchronous: does nothing.
 
-  /// Asynchronous: null.
   [[nodiscard]] virtual auto rank_log() -> RankLogCore* = 0;
-  virtual void ranks_written(ShardSink& out) = 0;  ///< Asynchronous: does nothing.
+  [[nodiscard]] virtual auto rank_step() const -> Step = 0;
+  virtual void ranks_written(ShardSink& out) = 0;
   [[nodiscard]] virtual auto common_cut() const -> Step = 0;  ///< Asynchronous: 0, there is none.
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
@@ -77,6 +77,7 @@ class AnyShard {
   /// Synchronous: `named_progress()`, the same for all ranks.
   [[nodiscard]] virtual auto progress(Rank rank) const -> Progress = 0;
   [[nodiscard]] virtual auto stale() const -> std::uint64_t = 0;  ///< Asynchronous: 0.
+  [[nodiscard]] virtual auto everything_saved() const -> bool = 0;  ///< Synchronous: false; see `has_last_cut`.
   [[nodiscard]] virtual auto store() -> ShardStore& = 0;
   [[nodiscard]] virtual auto store() const -> const ShardStore& = 0;
 };

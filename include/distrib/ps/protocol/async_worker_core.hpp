@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/ps/job/job.hpp>
+#include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/detail/rows_to_pull.hpp>
 #include <distrib/ps/protocol/detail/step_counts.hpp>
@@ -28,6 +29,12 @@ inline namespace v0 {
 /// With `WorkerOptions::on_demand` a contribution is made only after `want`, and may be any: another process of the
 /// rank would make another one. So each shard counts for itself: the next contribution counts on every shard, whatever
 /// the shard has counted before, and nothing is made again. docs/design/coordinator.md says why.
+///
+/// In a job whose ranks change (`Job::most_ranks`) the worker expects its next contribution where the logs of all shards
+/// say, and asks for the values after the step before that one. The answers of all shards settle which ranks make that
+/// step. If the log changes while it waits, it asks for other values. When its rank is in no later step, and everything
+/// that it made is in a cut of all shards, it leaves (`WorkerDone::retired`). A worker that has made nothing, or that
+/// keeps nothing (`WorkerOptions::replay_budget_bytes` is 0), stays until the job is over, or until it is stopped.
 ///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is one call `out(action)`, in the order to be
 /// performed in; `out` must not call the core. A restart of the worker is the same as its first start.
@@ -64,6 +71,7 @@ class AsyncWorkerCore {
   /// has no values yet. `progress`: how many contributions of this rank the shard has counted.
   void joined(std::uint32_t shard, Progress progress, auto& out) {
     ShardView& view = shards_[shard];
+    hear(shard, progress);
     set(view, std::move(progress), view.behind);
     if (view.progress.no_values && buffer_.has(0)) push(shard, 0, out);
     if (!view.joined) {
@@ -71,6 +79,7 @@ class AsyncWorkerCore {
       if (!t_ && every_shard([](const ShardView& v) { return v.joined; })) begin(out);
     } else if (t_) {
       serve(shard, out);
+      ask_anew(out);
       go_on(out);  // a cut of that shard may be what the worker waited for
     }
   }
@@ -116,7 +125,7 @@ class AsyncWorkerCore {
   void computed(std::uint64_t ticket, std::vector<SharedBuffer> blocks, auto& out, std::vector<WantedRows> next = {}) {
     if (!computing_ || ticket != ticket_) return;  // too late: a shard asked for a contribution that is no longer kept
     computing_ = false;
-    t_ = *t_ + 1;
+    t_ = last_made_ = making_;
     buffer_.drop_through(durable());
     buffer_.keep(*t_, std::move(blocks));
     wants_ = false;
@@ -143,19 +152,24 @@ class AsyncWorkerCore {
     leave(out);
   }
 
-  /// True if every shard has all contributions of this rank in a durable cut.
-  [[nodiscard]] auto everything_saved() const -> bool { return durable() >= last_; }
+  /// True if every shard has all contributions of this rank in a durable cut; in a job whose ranks change, those of all
+  /// ranks.
+  [[nodiscard]] auto everything_saved() const -> bool {
+    return log_ ? every_shard([](const ShardView& v) { return v.is_over(); }) : durable() >= last_;
+  }
 
  private:
   struct ShardView {
-    Progress progress;  // done: contributions of this rank counted; cuts: the last one in a durable cut
+    Progress progress;  // done: the last contribution of this rank counted; cuts: the last one in a durable cut
     bool joined = false;
     bool asked_to_save = false;  // since the buffer became short of room
     Step behind = 0;  // on demand: contribution n of the worker is number n - behind of this shard
     SharedBuffer got;
 
     [[nodiscard]] auto counted() const -> Step { return progress.done + behind; }
-    [[nodiscard]] auto durable() const -> Step { return (progress.cuts.empty() ? 0 : progress.cuts.back()) + behind; }
+    [[nodiscard]] auto durable() const -> Step { return (progress.cuts.empty() ? 0 : progress.cuts.front()) + behind; }
+    // The ranks change: true if a durable cut has all contributions of the job.
+    [[nodiscard]] auto is_over() const -> bool { return !progress.cuts.empty() && progress.cuts.back() == end_of_job; }
   };
 
   // True if the condition holds for all shards.
@@ -166,6 +180,43 @@ class AsyncWorkerCore {
   }
 
   [[nodiscard]] auto durable() const -> Step { return std::min(last_, durable_.least()); }
+
+  // --- ranks that change ---
+
+  // A shard tells its log: adds it to what is known, the union of the logs of all shards (E4). Entries up to the step
+  // after s that a shard ever has, it tells with the values after s.
+  void hear(std::uint32_t shard, const Progress& progress) {
+    if (!log_ || progress.ranks == nullptr || heard_[shard] == progress.ranks) return;
+    log_->add(*progress.ranks);
+    heard_[shard] = progress.ranks;
+  }
+
+  // Returns the contribution that this rank makes after `step`; 0: none, as far as is known.
+  [[nodiscard]] auto following(Step step) const -> Step {
+    if (log_) return log_->next_step(step, rank_, total_steps_);
+    return step < last_ ? step + 1 : 0;
+  }
+
+  // True if no contribution follows, as far as is known.
+  [[nodiscard]] auto is_at_end() const -> bool {
+    return log_ ? following(*t_) == 0 || everything_saved() : *t_ >= last_;
+  }
+
+  // True if nobody will ask this rank for anything any more, as far as is known.
+  [[nodiscard]] auto is_retired() const -> bool {
+    return retires_ && last_made_ != 0 && !log_->is_rank_after(*t_, rank_) && durable() >= *t_;
+  }
+
+  // The log has changed, so that other values are needed than were asked for.
+  void ask_anew(auto& out) {
+    if (log_ && t_ && !computing_ && !stopping_ && !done_ && asked() != asked_) ask(out);
+  }
+
+  void retire(auto& out) {
+    done_ = true;
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) out(SendGoodbye{shard});
+    out(WorkerDone{.left = true, .retired = true});
+  }
 
   // Changes what is known of a shard.
   void set(ShardView& view, Progress progress, Step behind) {
@@ -202,20 +253,31 @@ class AsyncWorkerCore {
 
   void push(std::uint32_t shard, Step step, auto& out) {
     const Step number = step == 0 ? 0 : step - shards_[shard].behind;
-    out(SendPush{shard, {number, rank_, buffer_.block(step, shard), 0, durable()}});
+    Contribution given{number, rank_, buffer_.block(step, shard), 0, durable()};
+    if (log_ && step != 0) {
+      given.entry = log_->entry_of(step);
+      given.after = log_->step_before(step, rank_);
+    }
+    out(SendPush{shard, std::move(given)});
   }
 
-  // What is pulled: values for the next contribution. After the last one: nothing, or the values at the end of the job.
+  // What is pulled: values for the next contribution, named by the step before it. After the last one: nothing, or the
+  // values at the end of the job.
   [[nodiscard]] auto asked() const -> std::optional<Step> {
-    if (t_ && *t_ >= last_) return wants_result_ ? std::optional{end_of_job} : std::nullopt;
+    if (t_ && is_at_end()) return wants_result_ ? std::optional{end_of_job} : std::nullopt;
     if (on_demand_ && !wants_) return std::nullopt;
+    if (t_ && log_) return following(*t_) - 1;
     return t_;
   }
 
   void ask(auto& out) {
     for (ShardView& view : shards_) view.got = nullptr;
     with_values_ = 0;
-    if (!asked()) return;
+    asked_ = asked();
+    if (retires_ && is_at_end())  // the job may go on for long without this rank
+      for (std::uint32_t shard = 0; shard < shards_.size(); ++shard)
+        if (shards_[shard].durable() < *t_) out(SendSave{shard});
+    if (!asked_) return;
     if (!rows_.known_for(*t_ + 1)) return out(Prepare{*t_ + 1});
     pull_all(out);
   }
@@ -233,7 +295,7 @@ class AsyncWorkerCore {
   void serve(std::uint32_t shard, auto& out) {
     if (on_demand_) skip_lost(shards_[shard]);
     const Step counted = shards_[shard].counted();
-    for (Step step = counted + 1; step <= *t_; ++step)
+    for (Step step = following(counted); step != 0 && step <= *t_; step = following(step))
       if (!buffer_.has(step)) {
         t_ = counted;
         computing_ = false;
@@ -242,13 +304,13 @@ class AsyncWorkerCore {
         if (stopping_) return leave(out);  // the result of the computation would be dropped
         return ask(out);
       }
-    for (Step step = counted + 1; step <= *t_; ++step) push(shard, step, out);
+    for (Step step = following(counted); step != 0 && step <= *t_; step = following(step)) push(shard, step, out);
     // the shard may have lost the contributions of other ranks in these values
-    if (*t_ >= last_) {
+    if (is_at_end()) {
       shards_[shard].got = nullptr;
       with_values_ = 0;
     }
-    if (*t_ >= last_ || buffer_.filling()) out(SendSave{shard});  // the shard has forgotten earlier requests
+    if (is_at_end() || buffer_.filling()) out(SendSave{shard});  // the shard has forgotten earlier requests
     if (asked() && shards_[shard].got == nullptr) pull(shard, out);
   }
 
@@ -269,16 +331,20 @@ class AsyncWorkerCore {
   void learn(std::uint32_t shard, Progress progress, auto& out) {
     ShardView& view = shards_[shard];
     const Step before = view.durable();
+    hear(shard, progress);
     set(view, std::move(progress), view.behind);
+    ask_anew(out);
     go_on(out);
     const bool has_part = before < view.durable() && view.durable() < step();
     // the shard made no further cut, because it expected this one to be enough; it was not
-    if (has_part && !computing_ && !done_ && buffer_.full()) out(SendSave{shard});
+    const bool waits_for_more = buffer_.full() || (retires_ && t_ && is_at_end());
+    if (has_part && !computing_ && !done_ && waits_for_more) out(SendSave{shard});
   }
 
   void go_on(auto& out) {
     if (!t_ || computing_ || done_ || stopping_) return;
-    if (*t_ >= last_) {
+    if (is_at_end()) {
+      if (is_retired()) return retire(out);
       if (!everything_saved() || (wants_result_ && !has_all())) return;
       WorkerDone ended;
       for (ShardView& view : shards_)
@@ -296,8 +362,11 @@ class AsyncWorkerCore {
       buffer_.make_room();
     }
     computing_ = true;
-    Compute work{*t_ + 1, ++ticket_, {}};
+    making_ = following(*t_);
+    Compute work{making_, ++ticket_, {}};
     for (const ShardView& view : shards_) work.values.push_back(view.got);
+    if (log_) work.entry = log_->entry_of(making_);
+    if (log_) work.number = log_->number_of(making_, rank_);
     out(std::move(work));
   }
 
@@ -321,9 +390,16 @@ class AsyncWorkerCore {
   ReplayBuffer buffer_;
   bool wants_result_;
   bool on_demand_;
+  bool retires_;  // if its rank makes no further step
   detail::RowsToPull rows_;  // for the contribution after t
-  std::optional<Step> t_;
+  std::uint64_t total_steps_;
+  std::optional<RankLog> log_;  // of all shards, as far as is known; empty: the ranks of the job never change
+  std::vector<SharedRankLog> heard_;  // by shard: what it told last
+  std::optional<Step> t_;  // the last contribution of the rank that is made
+  std::optional<Step> asked_;  // what `ask` has asked for
   bool computing_ = false;
+  Step making_ = 0;  // what is computed
+  Step last_made_ = 0;  // the last contribution of this process
   std::uint64_t ticket_ = 0;
   bool wants_ = false;  // on demand: a contribution is wanted
   bool finishing_ = false;  // on demand: t is the last contribution

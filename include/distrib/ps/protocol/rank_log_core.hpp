@@ -62,6 +62,8 @@ class RankLogCore {
   [[nodiscard]] auto first() const noexcept -> const SharedRankEntry& { return first_; }
   /// Returns the horizon that is durable.
   [[nodiscard]] auto horizon() const noexcept -> Step { return horizon_; }
+  /// True if all entries of `log` are durable here, also those that were heard.
+  [[nodiscard]] auto is_written() const noexcept -> bool { return !heard_ && !writes_heard_; }
   /// Returns the answers since the last call.
   [[nodiscard]] auto take_answers() -> std::vector<RankAnswer> { return std::exchange(answers_, {}); }
 
@@ -83,6 +85,7 @@ class RankLogCore {
   Step horizon_ = 0;  // durable
   Step steps_ahead_ = 0;  // 0: not open
   bool heard_ = false;  // `log_` has entries that the file lacks
+  bool writes_heard_ = false;  // the file that is being written has such entries
   std::vector<Asked> asked_;
   std::vector<Asked> taken_;  // in the file that is being written
   std::optional<Step> writing_;  // its horizon

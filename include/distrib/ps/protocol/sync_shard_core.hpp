@@ -96,6 +96,8 @@ class SyncShardCore {
   /// True if it takes the sums of blocks of ranks: it adds in a tree, and the ranks of the job never change.
   [[nodiscard]] auto takes_sums() const noexcept -> bool { return in_tree_ && !rank_log_; }
 
+  /// Returns the newest step that any rank has made here, for `RankLogCore::next_write`: k.
+  [[nodiscard]] auto rank_step() const noexcept -> Step { return k_; }
   /// Returns what the shard decides about the ranks of steps; null: the job's ranks never change. Its host opens it
   /// before the first other event.
   [[nodiscard]] auto rank_log() noexcept -> RankLogCore* { return rank_log_ ? &*rank_log_ : nullptr; }

@@ -397,7 +397,7 @@ class ShardService final : private ShardSink {
     if (!job_->replayable && request.step != 0) met_.pushed(peers_[peer].ranks.first);
     core_->push(peer,
                 {request.step, request.rank, std::move(request.body), request.body_checksum, request.common_cut,
-                 request.history, level, std::move(request.entry)},
+                 request.history, level, std::move(request.entry), request.after},
                 *this);
     write_ranks();
     if (push_) push_.answer(core_->progress(request.rank));  // Joined was sent on the stream instead of an answer
@@ -565,7 +565,7 @@ class ShardService final : private ShardSink {
   void write_ranks() {
     RankLogCore* const log = core_->rank_log();
     if (log == nullptr || over_) return;
-    if (std::optional<RankFile> file = log->next_write(core_->step())) {
+    if (std::optional<RankFile> file = log->next_write(core_->rank_step())) {
       unsaved_ranks_ = *file;
       shell_.save_ranks(*std::move(file));
     }

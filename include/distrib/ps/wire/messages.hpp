@@ -180,6 +180,7 @@ struct PushRequest {
   std::uint64_t export_number = 0;  ///< The state after this step is the job's export of this number. 0: it is none.
   std::uint32_t body_checksum = 0;  ///< Set when the shard decodes the message, not encoded: CRC-32C of the body.
   SharedRankEntry entry = nullptr;  ///< See `Contribution::entry`.
+  Step after = 0;  ///< See `Contribution::after`.
 
   DISTRIB_DECL void encode(WireWriter& head) const;
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;

@@ -28,8 +28,14 @@ TEST_CASE("StepCounts: the least step, and the least beside one", "[ps]") {
   StepCounts one{1};
   CHECK(one.least_beside(0) == 0);
   one.clear();
+  CHECK(one.empty());
   one.add(7);
   CHECK(one.second() == 7);
+  one.add(7);
+  one.remove(7);
+  CHECK(one.least() == 7);
+  one.remove(7);
+  CHECK(one.empty());
 }
 
 TEST_CASE("StepCounts: as a look at each of them", "[ps]") {

@@ -86,6 +86,41 @@ DISTRIB_DECL auto RankLog::number_of(Step step, Rank rank) const noexcept -> std
   return number + (step - entry.from) * entry.ranks.size() + entry.place_of(rank);
 }
 
+DISTRIB_DECL auto RankLog::next_step(Step after, Rank rank, std::uint64_t contributions) const noexcept -> Step {
+  for (std::size_t i = index_of(after + 1); i < entries_.size(); ++i) {
+    if (!entries_[i]->has(rank)) continue;
+    const Step step = std::max(after + 1, entries_[i]->from);
+    return number_of(step, rank) < contributions ? step : 0;
+  }
+  return 0;
+}
+
+DISTRIB_DECL auto RankLog::step_before(Step step, Rank rank) const noexcept -> Step {
+  Step last = step - 1;  // of the entry that is looked at
+  for (std::size_t i = step > 1 ? index_of(last) + 1 : 0; i > 0; --i) {
+    const RankEntry& entry = *entries_[i - 1];
+    if (entry.has(rank)) return last;
+    last = entry.from - 1;
+  }
+  return 0;
+}
+
+DISTRIB_DECL auto RankLog::step_of(std::uint64_t number) const noexcept -> Step {
+  std::size_t i = 0;
+  for (; i + 1 < entries_.size(); ++i) {
+    const std::uint64_t here = (entries_[i + 1]->from - entries_[i]->from) * entries_[i]->ranks.size();
+    if (number < here) break;
+    number -= here;
+  }
+  return entries_[i]->from + number / entries_[i]->ranks.size();
+}
+
+DISTRIB_DECL auto RankLog::last_ranks(std::uint64_t contributions) const -> std::vector<Rank> {
+  const Step step = step_of(contributions - 1);
+  const std::vector<Rank>& all = entry_of(step)->ranks;
+  return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(contributions - contributions_through(step - 1))};
+}
+
 DISTRIB_DECL auto RankLog::contributions_through(Step step) const noexcept -> std::uint64_t {
   return number_of(step + 1, 0);  // no rank is below rank 0, so its place is 0, also if it is none of the ranks
 }

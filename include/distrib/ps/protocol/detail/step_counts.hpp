@@ -25,10 +25,15 @@ class StepCounts {
   /// One of those at `from` is at `to` now.
   void move(Step from, Step to) {
     if (from == to) return;
-    const auto at = counts_.find(from);
-    if (--at->second == 0) counts_.erase(at);
+    remove(from);
     add(to);
   }
+  /// One of those at `step` is not counted any more.
+  void remove(Step step) {
+    const auto at = counts_.find(step);
+    if (--at->second == 0) counts_.erase(at);
+  }
+  [[nodiscard]] auto empty() const noexcept -> bool { return counts_.empty(); }
   void clear() { counts_.clear(); }
 
   /// Returns the least step. There must be at least one rank or shard.

@@ -54,13 +54,9 @@ class ShardOf final : public AnyShard {
   void state_came(const Cut* cut, ShardSink& out) override {
     if constexpr (Core::is_synchronous) core_.state_came(cut, out);
   }
-  [[nodiscard]] auto rank_log() -> RankLogCore* override {
-    if constexpr (Core::is_synchronous) return core_.rank_log();
-    else return nullptr;
-  }
-  void ranks_written(ShardSink& out) override {
-    if constexpr (Core::is_synchronous) core_.ranks_written(out);
-  }
+  [[nodiscard]] auto rank_log() -> RankLogCore* override { return core_.rank_log(); }
+  [[nodiscard]] auto rank_step() const -> Step override { return core_.rank_step(); }
+  void ranks_written(ShardSink& out) override { core_.ranks_written(out); }
   [[nodiscard]] auto common_cut() const -> Step override {
     if constexpr (Core::is_synchronous) return core_.common_cut();
     else return 0;
@@ -77,6 +73,10 @@ class ShardOf final : public AnyShard {
   [[nodiscard]] auto stale() const -> std::uint64_t override {
     if constexpr (Core::is_synchronous) return core_.stale();
     else return 0;
+  }
+  [[nodiscard]] auto everything_saved() const -> bool override {
+    if constexpr (Core::is_synchronous) return false;
+    else return core_.everything_saved();
   }
   [[nodiscard]] auto store() -> ShardStore& override { return core_.store(); }
   [[nodiscard]] auto store() const -> const ShardStore& override { return core_.store(); }
@@ -109,6 +109,7 @@ DISTRIB_DECL auto make_shard(const Job& job, std::uint32_t shard, const ShardKin
 }
 
 DISTRIB_DECL auto has_last_cut(const AnyShard& shard, const Job& job) -> bool {
+  if (!job.consistency.is_synchronous() && job.most_ranks != 0) return shard.everything_saved();
   const Rank ranks = job.consistency.is_synchronous() ? 1 : job.ranks;  // synchronous: the same for all ranks
   for (Rank rank = 0; rank < ranks; ++rank) {
     const Progress progress = shard.progress(rank);

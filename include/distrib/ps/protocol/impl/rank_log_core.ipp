@@ -64,8 +64,8 @@ DISTRIB_DECL auto RankLogCore::next_write(Step newest) -> std::optional<RankFile
     taken_.push_back(std::move(asked));
   }
   const Step horizon = newest + steps_ahead_ / 2 >= horizon_ ? newest + 1 + steps_ahead_ : horizon_;
-  if (taken_.empty() && !std::exchange(heard_, false) && horizon == horizon_) return std::nullopt;
-  heard_ = false;
+  if (taken_.empty() && !heard_ && horizon == horizon_) return std::nullopt;
+  writes_heard_ = std::exchange(heard_, false);
   writing_ = horizon;
   RankFile file{horizon, {}};
   for (const SharedRankEntry& entry : log.entries())
@@ -76,6 +76,7 @@ DISTRIB_DECL auto RankLogCore::next_write(Step newest) -> std::optional<RankFile
 DISTRIB_DECL void RankLogCore::written() {
   if (!writing_) return;
   horizon_ = std::max(horizon_, *std::exchange(writing_, std::nullopt));
+  writes_heard_ = false;
   if (taken_.empty()) return;
   RankLog log = *log_;
   for (const Asked& taken : std::exchange(taken_, {})) {

@@ -262,6 +262,7 @@ DISTRIB_DECL void PushRequest::encode(WireWriter& head) const {
   if (history != 0) head.fixed64(5, history);
   if (export_number != 0) head.varint(6, export_number);
   if (entry != nullptr) encode_rank_entry(head, 8, *entry);
+  if (after != 0) head.varint(9, after);
 }
 
 DISTRIB_DECL auto PushRequest::decode(ByteView head) -> bool {
@@ -278,6 +279,7 @@ DISTRIB_DECL auto PushRequest::decode(ByteView head) -> bool {
         entry = decode_rank_entry(reader.bytes(), max_job_ranks);
         good = good && entry != nullptr;
         break;
+      case wire_tag(9, WireType::varint): after = reader.uint64(); break;
     }
   return reader.ok() && good;
 }

@@ -36,6 +36,7 @@ class WorkerNode::Out final : public WorkerSink {
         m.contribution.step, m.contribution.rank,   m.contribution.common_cut, std::move(m.contribution.block),
         m.pull_follows,      m.contribution.history};
     request.entry = std::move(m.contribution.entry);
+    request.after = m.contribution.after;
     const Step step = request.step;
     request.export_number = node_.export_number(step, now_);
     if (m.contribution.level == 0) return node_.send<Push>(m.shard, request, step, now_);
