@@ -34,6 +34,15 @@
 /// seed.
 namespace simulation {
 
+/// By what an entry multiplies the learning rate of one of its steps. Computed step by step, unlike `RankRate::at`. The
+/// numbers of entries that are drawn are exact.
+[[nodiscard]] inline auto drawn_factor(const distrib::RankEntry& entry, distrib::Step step) -> double {
+  double factor = entry.rate.from;
+  for (distrib::Step gone = entry.from; gone < step && gone < entry.from + entry.rate.steps; ++gone)
+    factor += (entry.rate.to - entry.rate.from) / static_cast<double>(entry.rate.steps);
+  return factor;
+}
+
 using distrib::Cut;
 using distrib::Peer;
 using distrib::Rank;

@@ -127,7 +127,7 @@ class ScaledAsynchronous {
     if (cut.applied.size() != job.most_ranks + 1 || cut.applied.back() != job.ranks) return false;
     const std::span<const Step> applied{cut.applied.data(), job.most_ranks};
     Step all = 0;
-    for (Rank rank = 0; rank < job.most_ranks; ++rank) all += made(rank, applied[rank])[0];
+    for (Rank rank = 0; rank < job.most_ranks; ++rank) all += made(rank, applied[rank]).row[0];
     return cut.step == all && counted_once(*cut.values, applied);
   }
 
@@ -178,29 +178,37 @@ class ScaledAsynchronous {
     return {1, step, number, Dice{step * 1'000'003 + rank * 7919 + number * 15'485'863}.next()};
   }
 
-  // The sums over the contributions of a rank up to a step, by the log. Counted step by step, unlike
-  // `RankLog::number_of`.
-  [[nodiscard]] auto made(Rank rank, Step last) const -> Row {
-    Row sums{};
+  // Sums over the contributions of a rank: of the rows, and of the gradients 1 and `step`, which have a learning rate.
+  struct Made {
+    Row row = {};
+    std::array<double, 2> gradients = {};
+  };
+
+  // The sums up to a step, by the log. Counted step by step, unlike `RankLog::number_of`.
+  [[nodiscard]] auto made(Rank rank, Step last) const -> Made {
+    Made sums;
     std::uint64_t number = 0;
     for (Step step = 1; step <= last; ++step)
       for (const Rank one : log_.entry_of(step)->ranks) {
         if (one == rank && number < job.total_steps) {
           const Row row = row_of(step, rank, number);
-          for (std::size_t i = 0; i < row.size(); ++i) sums[i] += row[i];
+          for (std::size_t i = 0; i < row.size(); ++i) sums.row[i] += row[i];
+          const double factor = drawn_factor(*log_.entry_of(step), step);
+          sums.gradients[0] += factor;
+          sums.gradients[1] += factor * static_cast<double>(step);
         }
         ++number;
       }
     return sums;
   }
 
-  // Sgd with a learning rate of 1 subtracts the gradients.
+  // Sgd with a learning rate of 1 subtracts the gradients. All numbers are exact.
   [[nodiscard]] auto counted_once(const distrib::AlignedBuffer& block, std::span<const Step> applied) const -> bool {
     for (Rank rank = 0; rank < applied.size(); ++rank) {
-      const Row sums = made(rank, applied[rank]);
+      const Made sums = made(rank, applied[rank]);
       const std::span<const float> floats = block.as<float>().subspan(rank * 2, 2);
-      if (-floats[0] != static_cast<float>(sums[0]) || -floats[1] != static_cast<float>(sums[1])) return false;
-      if (!std::ranges::equal(counters_of(block, rank), sums)) return false;
+      if (-floats[0] != sums.gradients[0] || -floats[1] != sums.gradients[1]) return false;
+      if (!std::ranges::equal(counters_of(block, rank), sums.row)) return false;
     }
     return true;
   }

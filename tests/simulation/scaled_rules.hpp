@@ -65,13 +65,8 @@ class ScaledRanks : public Synchronous<ShardCore, WorkerCore> {
     return all;
   }
 
-  /// Computed step by step, unlike `RankRate::at`. All numbers are exact.
   [[nodiscard]] auto rate_factor(Step step) const -> double override {
-    const distrib::RankEntry& entry = *log_.entry_of(step);
-    double factor = entry.rate.from;
-    for (Step gone = entry.from; gone < step && gone < entry.from + entry.rate.steps; ++gone)
-      factor += (entry.rate.to - entry.rate.from) / static_cast<double>(entry.rate.steps);
-    return factor;
+    return drawn_factor(*log_.entry_of(step), step);
   }
 
  private:

@@ -131,13 +131,14 @@ class AsyncShardCore {
       follow_log(out);
     }
     const Step before = rank_log_ ? contribution.after : step - 1;
+    const double factor = contribution.entry == nullptr ? 1.0 : contribution.entry->factor_of(step);
     const std::size_t bytes = contribution.block == nullptr ? 0 : contribution.block->size();
     auto [given, bad] = store_.read(std::move(contribution.block));
     if (bad) return out(RefusedReply{peer, bad.code, step, rank, std::move(bad.where)});
     if (before > applied_[rank] || awaited_.missing()) return out(JoinedReply{peer, progress(rank)});
     if (step > applied_[rank]) {
       std::error_code ec;
-      store_.apply(this->step() + 1, std::span{&given, 1}, ec);
+      store_.apply(this->step() + 1, std::span{&given, 1}, ec, factor);
       if (ec) return out(RefusedReply{peer, ec, step, rank});
       const bool may_release = count(rank, step);
       kept_[rank].since += bytes;

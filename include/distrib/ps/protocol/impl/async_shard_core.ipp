@@ -22,7 +22,7 @@ DISTRIB_DECL AsyncShardCore::AsyncShardCore(const Job& job, std::uint32_t shard,
       durable_(job.rank_names()),
       kept_(job.rank_names()) {
   if (job.most_ranks != 0) {
-    rank_log_.emplace(job.ranks, job.most_ranks);
+    rank_log_.emplace(job.ranks, job.most_ranks, can_scale_rates(job, updaters));
     places_.assign(job.most_ranks, end_of_job);
     total_ = job.total_steps;
     at_.clear();
