@@ -116,3 +116,18 @@ TEST_CASE("AlignedBuffer: a large buffer begins at a page; a buffer within other
   }
   CHECK(owner.data()[4'999] == std::byte{7});
 }
+
+TEST_CASE("AlignedBuffer: buffers of nearly one size take one size of memory", "[core]") {
+  using distrib::detail::rounded_size;
+  static_assert(rounded_size(0) == 0);
+  static_assert(rounded_size(1023) == 1023);
+  static_assert(rounded_size(1024) == 1024);
+  static_assert(rounded_size(1025) == 1152);
+  static_assert(rounded_size(36'000) == 36'864);
+  static_assert(rounded_size(36'864) == 36'864);
+  static_assert(rounded_size(65'535) == 65'536);
+  for (std::size_t size = 1024; size < 300'000; size += 997) {
+    CHECK(rounded_size(size) >= size);
+    CHECK(rounded_size(size) - size < size / 8 + 1);
+  }
+}

@@ -69,6 +69,16 @@ inline constexpr std::size_t tensor_alignment = 64;
   return (bytes + tensor_alignment - 1) / tensor_alignment * tensor_alignment;
 }
 
+/// Returns `bytes` rounded up by at most an eighth, to one of eight sizes between two powers of two; below 1 KiB as it
+/// is.
+// Buffers of nearly the same size that live for long, as contributions that are kept to be sent again, then fit where
+// others were freed. Otherwise malloc divides what is free, and the process grows for as long as it runs.
+[[nodiscard]] constexpr auto rounded_size(std::size_t bytes) noexcept -> std::size_t {
+  if (bytes < 1024) return bytes;
+  const std::size_t unit = std::bit_floor(bytes) / 8;
+  return (bytes + unit - 1) / unit * unit;
+}
+
 }  // namespace detail
 
 /// Owns memory, or borrows it (see `within`), aligned to `tensor_alignment`, or to a page from 32 KiB on (see
@@ -98,7 +108,7 @@ class AlignedBuffer {
     AlignedBuffer buffer;
     if (size_bytes == 0) return buffer;
     if (size_bytes > PTRDIFF_MAX) throw std::bad_alloc{};
-    buffer.memory_ = Memory{new std::byte[size_bytes + alignment_of(size_bytes) - 1]};
+    buffer.memory_ = Memory{new std::byte[detail::rounded_size(size_bytes + alignment_of(size_bytes) - 1)]};
     buffer.size_ = buffer.capacity_ = size_bytes;
     return buffer;
   }
