@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The main job with onlookers beside it, which come and are killed at any moment: one stays while a parameter server is
 # killed and comes back. The job ends with the bits of one process; what is seen at a step is what the job had there;
-# all processes end. Also with a secret and with TLS: who does not have them sees nothing. ctest calls it in
+# all processes end, also onlookers that see no checkpoint and cannot look when the job ends. Also with a secret and with TLS: who does not have them sees nothing. ctest calls it in
 # build/PRESET/tests, where the programs are ../examples/fashion_mnist_* and ../tools/distrib.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
@@ -22,8 +22,8 @@ from processes import Job  # noqa: E402
 job = Job(command, "job", train, servers=2, workers=2, within=200)
 
 
-def look(index):
-    job.start("onlooker", index, f"--out=look{index}", "--checkpoints=job/checkpoint")
+def look(index, checkpoints="job/checkpoint", servers=None):
+    job.start("onlooker", index, f"--out=look{index}", f"--checkpoints={checkpoints}", servers=servers)
 
 
 def start(task, index):
@@ -59,8 +59,18 @@ job.hold("worker", 1)
 if job.step() >= int(steps) - 50:
     sys.exit("the job was nearly over before the onlooker could be looked at: more steps are needed")
 job.until("the onlooker sees it", lambda: max(seen("look0/events")) >= before + 15)
+# Two that see no checkpoint, and cannot look when the job ends: only a server can tell them so.
+nobody = "127.0.0.1:1"
+look(7, checkpoints="nowhere", servers=[job.servers[0], nobody])
+job.until("the seventh reaches one server only", lambda: nobody in job.log_of("onlooker", 7))
+look(8, checkpoints="nowhere")
+job.until("the eighth has seen something", lambda: seen("look8/events"))
+job.hold("onlooker", 8)
 job.go_on("worker", 1)
-job.join()
+job.join(("worker", 0), ("worker", 1), ("ps", 0), ("ps", 1))
+job.join(("onlooker", 0), ("onlooker", 7), within=20)
+job.go_on("onlooker", 8)
+job.join(("onlooker", 8), within=20)
 expected = seen("job/events")
 looked = seen("look0/events")
 wrong = {at: (value, expected.get(at)) for at, value in looked.items() if at != 0 and value != expected.get(at)}
