@@ -30,105 +30,58 @@ same_bits single "$expected"
 steps=700
 "${train[@]}" --steps $steps --save_every 50 --workers 16 --out long >long.log
 expected=$(hash_of long)
-python3 - "$work" "$distrib" "$steps" "${train[@]}" <<'END' || fail 'elastic'
-import atexit, re, signal, socket, subprocess, sys, time
+python3 - "$tests/support" "$distrib" "$steps" "${train[@]}" <<'END' || fail 'elastic'
+import signal, sys
 
-work, command, steps, *train = sys.argv[1:]
-sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
-servers = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
-for s in sockets:
-    s.close()
-hosts = [f"--ps_hosts={','.join(servers)}", f"--worker_hosts={','.join(['127.0.0.1:1'] * 9)}", "--ranks=16"]
-deadline = time.monotonic() + 200
-running = {}
-atexit.register(lambda: [process.kill() for process in running.values()])
+support, command, steps, *train = sys.argv[1:]
+sys.path.insert(0, support)
+from processes import Job  # noqa: E402
 
-
-def start(job, index):
-    log = open(f"elastic_{job}{index}.log", "ab")
-    running[job, index] = subprocess.Popen(
-        [*train, f"--steps={steps}", "--save_every=50", "--out=elastic", f"--job_name={job}", f"--task_index={index}", *hosts],
-        stdout=log, stderr=log)
-
-
-def until(what, condition):
-    while not (found := condition()):
-        if time.monotonic() > deadline:
-            sys.exit(f"still not true: {what}")
-        for (job, index), process in running.items():
-            if process.poll() not in (None, 0):
-                sys.exit(f"{job}{index} ended with {process.poll()}")
-        time.sleep(0.05)
-    return found
-
-
-def status():
-    return subprocess.run([command, "status", servers[0]], capture_output=True, text=True).stdout
-
-
-def step():
-    found = re.search(r"^  step +(\d+) of", status(), re.MULTILINE)
-    return int(found[1]) if found else 0
-
-
-def serving():
-    """Who serves which rank, by the status of the first server; empty: it cannot be reached."""
-    found = re.findall(r"^ +(\d+)  connected.*served by worker (\d+)$", status(), re.MULTILINE)
-    return {int(rank): int(worker) for rank, worker in found}
+train += [f"--steps={steps}", "--save_every=50", "--out=elastic", "--ranks=16"]
+job = Job(command, "elastic", train, servers=2, workers=9, within=200)
 
 
 def served_by(*indexes):
-    served = serving()
+    served = job.serving()
     counts = sorted(list(served.values()).count(index) for index in indexes)
     return len(served) == 16 and set(served.values()) == set(indexes) and counts[-1] - counts[0] <= 1
 
 
-def end(how, *indexes):
-    ending = [running.pop(("worker", index)) for index in indexes]
-    for process in ending:
-        process.send_signal(how)
-    for process in ending:
-        if process.wait() != (1 if how == signal.SIGTERM else -how):
-            sys.exit(f"a worker ended with {process.returncode} after {how}")
-
-
 def some_steps():
     """Lets the job go on for a while. While a server is stopped, no step is done, however fast the machine is."""
-    running["ps", 1].send_signal(signal.SIGCONT)
-    now = step()
-    until("further steps", lambda: step() > now + 5)
-    running["ps", 1].send_signal(signal.SIGSTOP)
+    job.go_on("ps", 1)
+    now = job.step()
+    job.until("further steps", lambda: job.step() > now + 5)
+    job.hold("ps", 1)
 
 
-for job, index in [("ps", 0), ("ps", 1), ("worker", 0), ("worker", 1), ("worker", 2)]:
-    start(job, index)
-until("3 processes serve all ranks", lambda: served_by(0, 1, 2))
+for task in [("ps", 0), ("ps", 1), ("worker", 0), ("worker", 1), ("worker", 2)]:
+    job.start(*task)
+job.until("3 processes serve all ranks", lambda: served_by(0, 1, 2))
 some_steps()
 for index in range(3, 8):
-    start("worker", index)
-until("8 processes serve all ranks", lambda: served_by(*range(8)))
+    job.start("worker", index)
+job.until("8 processes serve all ranks", lambda: served_by(*range(8)))
 some_steps()
 
-running.pop(("ps", 1)).kill()  # workers send it again what it lacks
-start("ps", 1)
+job.end("ps", 1)  # workers send it again what it lacks
+job.start("ps", 1)
 some_steps()
-end(signal.SIGKILL, 3)  # comes back at once, and has its ranks again
-start("worker", 3)
-until("8 processes again", lambda: served_by(*range(8)))
+job.end("worker", 3)  # comes back at once, and has its ranks again
+job.start("worker", 3)
+job.until("8 processes again", lambda: served_by(*range(8)))
 some_steps()
 
-end(signal.SIGKILL, 7)  # for ever: its ranks are adopted after 4 s
-end(signal.SIGTERM, 2, 3, 4, 5, 6)
-until("2 processes serve all ranks", lambda: served_by(0, 1))
+job.end("worker", 7)  # for ever: its ranks are adopted after 4 s
+job.end("worker", 2, 3, 4, 5, 6, how=signal.SIGTERM)
+job.until("2 processes serve all ranks", lambda: served_by(0, 1))
 some_steps()
-running["ps", 1].send_signal(signal.SIGCONT)
-now = step()
+job.go_on("ps", 1)
+now = job.step()
 if now >= int(steps):
     sys.exit("the job was over before 2 processes served it: more steps are needed")
 print(f"3 became 8 became 2 by step {now} of {steps}")
-for task, process in running.items():
-    if process.wait(timeout=max(1, deadline - time.monotonic())) != 0:
-        sys.exit(f"{task} ended with {process.returncode}")
+job.join()
 END
 same_bits elastic "$expected"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The main job with onlookers beside it, which come and are killed at any moment: one stays while a parameter server is
 # killed and comes back. The job ends with the bits of one process; what is seen at a step is what the job had there;
-# all processes end. Also with a secret and with TLS: who does not have them sees nothing. ctest calls it in
+# all processes end, also onlookers that see no checkpoint and cannot look when the job ends. Also with a secret and with TLS: who does not have them sees nothing. ctest calls it in
 # build/PRESET/tests, where the programs are ../examples/fashion_mnist_* and ../tools/distrib.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../support/command.sh"
@@ -12,44 +12,22 @@ unset TF_CONFIG NO_COLOR DISTRIB_TLS_DIRECTORY DISTRIB_TLS_PEERS DISTRIB_SECRET 
 steps=1500
 train=("$programs/fashion_mnist_train" --data data --batch 32 --parts 2 --save_every 100 --steps "$steps")
 "${train[@]}" --workers 2 --evaluate_every 500 --out local >local.log
-python3 - "$distrib" "$steps" "${train[@]}" --evaluate_every 10 <<'END' || fail 'the job with onlookers'
-import atexit, json, os, random, re, signal, socket, subprocess, sys, time
+python3 - "$tests/support" "$distrib" "$steps" "${train[@]}" --evaluate_every 10 <<'END' || fail 'the job with onlookers'
+import json, random, subprocess, sys, time
 
-command, steps, *train = sys.argv[1:]
-sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
-servers = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
-for s in sockets:
-    s.close()
-hosts = [f"--ps_hosts={','.join(servers)}", "--worker_hosts=127.0.0.1:1,127.0.0.1:1"]
-deadline = time.monotonic() + 200
-running = {}
-atexit.register(lambda: [process.kill() for process in running.values()])
+support, command, steps, *train = sys.argv[1:]
+sys.path.insert(0, support)
+from processes import Job  # noqa: E402
+
+job = Job(command, "job", train, servers=2, workers=2, within=200)
 
 
-def start(job, index, **extra):
-    out = "job" if job != "onlooker" else f"look{index}"
-    environment = {**os.environ, **extra.pop("environment", {})}
-    log = open(f"{job}{index}.log", "ab")
-    running[job, index] = subprocess.Popen(
-        [*train, f"--out={out}", "--checkpoints=job/checkpoint", f"--job_name={job}", f"--task_index={index}", *hosts],
-        stdout=log, stderr=log, env=environment)
+def look(index, checkpoints="job/checkpoint", servers=None):
+    job.start("onlooker", index, f"--out=look{index}", f"--checkpoints={checkpoints}", servers=servers)
 
 
-def until(what, condition):
-    while not (found := condition()):
-        if time.monotonic() > deadline:
-            sys.exit(f"still not true: {what}")
-        for (job, index), process in running.items():
-            if process.poll() not in (None, 0):
-                sys.exit(f"{job}{index} ended with {process.poll()}")
-        time.sleep(0.02)
-    return found
-
-
-def step():
-    status = subprocess.run([command, "status", servers[0]], capture_output=True, text=True).stdout
-    found = re.search(r"^  step +(\d+) of", status, re.MULTILINE)
-    return int(found[1]) if found else 0
+def start(task, index):
+    job.start(task, index, "--out=job", "--checkpoints=job/checkpoint")
 
 
 def seen(directory):
@@ -59,33 +37,40 @@ def seen(directory):
     return {p["step"]: p["value"] for p in points if p.get("tag") == "evaluation/accuracy"}
 
 
-start("onlooker", 0)  # before there is a job
-for job, index in [("ps", 0), ("ps", 1), ("worker", 0), ("worker", 1)]:
-    start(job, index)
-until("the job is on its way", lambda: step() > 20)
-running["worker", 1].send_signal(signal.SIGSTOP)  # the job waits for what the test does
-until("the first onlooker has seen something", lambda: seen("look0/events"))
+look(0)  # before there is a job
+for task, index in [("ps", 0), ("ps", 1), ("worker", 0), ("worker", 1)]:
+    start(task, index)
+job.until("the job is on its way", lambda: job.step() > 20)
+job.hold("worker", 1)  # the job waits for what the test does
+job.until("the first onlooker has seen something", lambda: seen("look0/events"))
 for index in range(1, 7):  # they die while they connect, ask, receive and measure
-    start("onlooker", index)
+    look(index)
     time.sleep(random.random() * 0.4)
     if index == 5:
-        running["worker", 1].send_signal(signal.SIGCONT)
-    running.pop(("onlooker", index)).kill()
-before = step()
-running["worker", 1].send_signal(signal.SIGSTOP)
-running.pop(("ps", 1)).kill()
+        job.go_on("worker", 1)
+    job.end("onlooker", index)
+before = job.step()
+job.hold("worker", 1)
+job.end("ps", 1)
 start("ps", 1)
-running["worker", 1].send_signal(signal.SIGCONT)
-until("the job goes on", lambda: step() > before + 20)
-running["worker", 1].send_signal(signal.SIGSTOP)
-now = step()
-if now >= int(steps) - 50:
+job.go_on("worker", 1)
+job.until("the job goes on", lambda: job.step() > before + 20)
+job.hold("worker", 1)
+if job.step() >= int(steps) - 50:
     sys.exit("the job was nearly over before the onlooker could be looked at: more steps are needed")
-until("the onlooker sees it", lambda: max(seen("look0/events")) >= before + 15)
-running["worker", 1].send_signal(signal.SIGCONT)
-for task, process in running.items():
-    if process.wait(timeout=max(1, deadline - time.monotonic())) != 0:
-        sys.exit(f"{task} ended with {process.returncode}")
+job.until("the onlooker sees it", lambda: max(seen("look0/events")) >= before + 15)
+# Two that see no checkpoint, and cannot look when the job ends: only a server can tell them so.
+nobody = "127.0.0.1:1"
+look(7, checkpoints="nowhere", servers=[job.servers[0], nobody])
+job.until("the seventh reaches one server only", lambda: nobody in job.log_of("onlooker", 7))
+look(8, checkpoints="nowhere")
+job.until("the eighth has seen something", lambda: seen("look8/events"))
+job.hold("onlooker", 8)
+job.go_on("worker", 1)
+job.join(("worker", 0), ("worker", 1), ("ps", 0), ("ps", 1))
+job.join(("onlooker", 0), ("onlooker", 7), within=20)
+job.go_on("onlooker", 8)
+job.join(("onlooker", 8), within=20)
 expected = seen("job/events")
 looked = seen("look0/events")
 wrong = {at: (value, expected.get(at)) for at, value in looked.items() if at != 0 and value != expected.get(at)}

@@ -19,39 +19,20 @@ has() { case $(cat "$1") in *"$2"*) ;; *) fail "$1 does not say '$2'"; tail -n 5
 
 head -c 32 /dev/urandom >secret
 chmod 600 secret
-python3 - "$distrib" "$steps" "${train[@]}" "${changes[@]}" <<'END' || fail 'scaled'
-import atexit, os, re, signal, socket, subprocess, sys, time
+python3 - "$tests/support" "$distrib" "$steps" "${train[@]}" "${changes[@]}" <<'END' || fail 'scaled'
+import sys
 
-command, steps, *train = sys.argv[1:]
-deadline = time.monotonic() + 250
-running = {}
-atexit.register(lambda: [process.kill() for process in running.values()])
+support, command, steps, *train = sys.argv[1:]
+sys.path.insert(0, support)
+from processes import Job  # noqa: E402
 
 
-class Cluster:
-    def __init__(self, out, servers, secret):
-        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(servers)]
-        self.servers = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
-        for s in sockets:
-            s.close()
-        self.out, self.secret = out, secret
-        hosts = [f"--ps_hosts={','.join(self.servers)}", f"--worker_hosts={','.join(['127.0.0.1:1'] * 9)}", "--ranks=4"]
-        self.program = [*train, f"--out={out}", *hosts]
-
-    def start(self, job, index):
-        log = open(f"{self.out}_{job}{index}.log", "ab")
-        environment = os.environ | ({"DISTRIB_SECRET_FILE": "secret"} if self.secret else {})
-        running[job, index] = subprocess.Popen(
-            [*self.program, f"--job_name={job}", f"--task_index={index}"], stdout=log, stderr=log, env=environment)
-
-    def ask(self, *arguments):
-        return subprocess.run([command, *arguments], capture_output=True, text=True)
-
-    def status(self):
-        return self.ask("status", self.servers[0], *(["--secret", "secret"] if self.secret else [])).stdout
+class ScaledJob(Job):
+    def __init__(self, out, servers, secret=None):
+        super().__init__(command, out, [*train, f"--out={out}", "--ranks=4"], servers, 9, 250, secret)
 
     def scale(self, *arguments):
-        return self.ask("scale", "--ps", ",".join(self.servers), *(["--secret", "secret"] if self.secret else []), *arguments)
+        return self.ask("scale", "--ps", ",".join(self.servers), *(["--secret", self.secret] if self.secret else []), *arguments)
 
     def scaled(self, *arguments):
         """Asks for other ranks; they must be in force then. Returns what was printed."""
@@ -60,42 +41,9 @@ class Cluster:
             sys.exit(f"scale {arguments} ended with {asked.returncode}: {asked.stderr}")
         return asked.stdout
 
-    def step(self):
-        found = re.search(r"^  step +(\d+) of", self.status(), re.MULTILINE)
-        return int(found[1]) if found else 0
-
-    def serving(self):
-        """Who serves which rank, by the status of the first server; empty: it cannot be reached."""
-        found = re.findall(r"^ +(\d+)  (?:connected|looks on).*served by worker (\d+)$", self.status(), re.MULTILINE)
-        return {int(rank): int(worker) for rank, worker in found}
-
     def is_served(self, ranks, workers):
         served = self.serving()
         return set(served) == set(ranks) and set(served.values()) == set(workers)
-
-    def end(self):
-        for task, process in list(running.items()):
-            if process.wait(timeout=max(1, deadline - time.monotonic())) != 0:
-                sys.exit(f"{self.out}: {task} ended with {process.returncode}")
-            running.pop(task)
-
-
-def until(what, condition):
-    while not (found := condition()):
-        if time.monotonic() > deadline:
-            sys.exit(f"still not true: {what}")
-        for (job, index), process in running.items():
-            if process.poll() not in (None, 0):
-                sys.exit(f"{job}{index} ended with {process.poll()}")
-        time.sleep(0.05)
-    return found
-
-
-def kill(job, index, how=signal.SIGKILL):
-    process = running.pop((job, index))
-    process.send_signal(how)
-    if process.wait() != (1 if how == signal.SIGTERM else -how):
-        sys.exit(f"{job}{index} ended with {process.returncode} after {how}")
 
 
 def refused(asked, code, sentence):
@@ -104,11 +52,11 @@ def refused(asked, code, sentence):
 
 
 # --- 4 ranks become 12 become 3 ---
-many = Cluster("many", 2, False)
+many = ScaledJob("many", 2)
 for task in [("ps", 0), ("ps", 1), ("worker", 0), ("worker", 1)]:
     many.start(*task)
-until("2 processes serve 4 ranks", lambda: many.is_served(range(4), (0, 1)))
-running["worker", 1].send_signal(signal.SIGSTOP)  # no step is done meanwhile, however fast the machine is
+many.until("2 processes serve 4 ranks", lambda: many.is_served(range(4), (0, 1)))
+many.hold("worker", 1)
 log = many.scaled("--ranks", "0-11", "--at", "120", "--rate", "linear", "--warm_up", "40")
 if "rate 1 to 3 within 40" not in log:
     sys.exit(f"12 ranks for 4, and the rate is not in {log}")
@@ -119,38 +67,38 @@ refused(many.scale("--ranks", "x"), 64, "give ranks like this: 0-15,20")
 refused(many.scale("--ranks", "0-3", "--rate", "x"), 64, "give keep, linear, sqrt, or a factor")
 refused(many.scale("--ranks", "0-3", "--rate", "0"), 64, "give a factor from 1e-4 to 1e4")
 refused(many.scale("--ranks", "0-3", "--warm_up", "5"), 64, "the rate is kept")
-running["worker", 1].send_signal(signal.SIGCONT)
+many.go_on("worker", 1)
 many.start("worker", 2)
-until("3 processes serve 12 ranks", lambda: many.is_served(range(12), (0, 1, 2)))
-kill("ps", 1)
+many.until("3 processes serve 12 ranks", lambda: many.is_served(range(12), (0, 1, 2)))
+many.end("ps", 1)
 many.start("ps", 1)
-until("the first change", lambda: many.step() > 122)
-kill("worker", 1)  # for ever: its ranks are adopted after 4 s
+many.until("the first change", lambda: many.step() > 122)
+many.end("worker", 1)  # for ever: its ranks are adopted after 4 s
 log += many.scaled("--ranks", "0,2,5", "--at", "240", "--rate", "sqrt")
-kill("ps", 0)
+many.end("ps", 0)
 many.start("ps", 0)
-until("the second change", lambda: many.step() > 262)
-until("only 3 ranks are served", lambda: set(many.serving()) == {0, 2, 5})
-until("the factor of the rate is shown", lambda: "the schedule times 0.866" in many.status())
+many.until("the second change", lambda: many.step() > 262)
+many.until("only 3 ranks are served", lambda: set(many.serving()) == {0, 2, 5})
+many.until("the factor of the rate is shown", lambda: "the schedule times 0.866" in many.status())
 shown = many.scaled()
 if sorted(shown.split("\n")) != sorted(log.split("\n")):
     sys.exit(f"the log is {shown}, and not {log}")
-kill("worker", 2, signal.SIGTERM)
+many.end("worker", 2, how=signal.SIGTERM)
 print(f"2 processes serve 3 ranks by step {many.step()} of {steps}")
-many.end()
+many.join()
 open("log", "w").write(log)
 
 # --- one process and one parameter server, scaled at the same steps ---
-one = Cluster("one", 1, True)
+one = ScaledJob("one", 1, "secret")
 for task in [("ps", 0), ("worker", 0)]:
     one.start(*task)
-until("1 process serves 4 ranks", lambda: one.is_served(range(4), (0,)))
-running["worker", 0].send_signal(signal.SIGSTOP)
+one.until("1 process serves 4 ranks", lambda: one.is_served(range(4), (0,)))
+one.hold("worker", 0)
 one.scaled("--ranks", "0-11", "--at", "120", "--rate", "linear", "--warm_up", "40")
 one.scaled("--ranks", "0,2,5", "--at", "240", "--rate", "sqrt")
-running["worker", 0].send_signal(signal.SIGCONT)
+one.go_on("worker", 0)
 refused(one.ask("scale", "--ps", one.servers[0]), 64, "secret")
-one.end()
+one.join()
 refused(one.scale("--ranks", "0-3"), 69, one.servers[0])
 END
 

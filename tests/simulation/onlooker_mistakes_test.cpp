@@ -102,6 +102,22 @@ struct CountsOneTooMany : LookCore {
   }
 };
 
+/// Learns of the end only from the calls of its looks.
+struct DoesNotAskForTheEnd : LookCore {
+  using LookCore::LookCore;
+  void connected(std::uint32_t shard, auto& out) {
+    auto looks_only =
+        changed_look(out, [](auto& action) { return !std::same_as<std::remove_cvref_t<decltype(action)>, AskEnd>; });
+    LookCore::connected(shard, looks_only);
+  }
+};
+
+/// Waits for values after the word of a shard that the job is done, although that shard answers no more.
+struct WaitsAfterTheEnd : LookCore {
+  using LookCore::LookCore;
+  void done(std::uint32_t, auto&) {}
+};
+
 template <class Core>
 auto look_wrong(std::uint64_t seed) -> std::string {
   return simulation::look_on_synchronous<Core>(seed);
@@ -114,6 +130,8 @@ const simulation::Planted look_mistakes[] = {
     {"the end is not noticed", look_wrong<LooksForEver>},
     {"an old answer is kept", look_wrong<KeepsAnOldAnswer>},
     {"the step is counted wrong", look_wrong<CountsOneTooMany>},
+    {"the end is not asked for", look_wrong<DoesNotAskForTheEnd>},
+    {"the end is not believed", look_wrong<WaitsAfterTheEnd>},
 };
 
 }  // namespace

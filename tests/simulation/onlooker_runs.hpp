@@ -16,6 +16,7 @@
 #include <distrib/train/job/make_local_job.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -146,6 +147,7 @@ struct LookedRun {
   std::string wrong;  ///< Empty: nothing.
   unsigned looks = 0;  ///< Complete ones.
   unsigned last = 0;  ///< Of these, of the values at the end.
+  unsigned heard = 0;  ///< Onlookers that were told that the job is done.
   unsigned deaths = 0;  ///< Of onlookers.
   std::vector<distrib::SharedBuffer> result;  ///< The values at the end, as rank 0 got them.
   distrib::sim::Outcome outcome;
@@ -173,11 +175,19 @@ auto look_on(const LookedJob& of, const LookedJob* after, const distrib::sim::Op
                             ++run.looks;
                             run.last += seen.is_last ? 1 : 0;
                             if (run.wrong.empty()) run.wrong = check(seen);
+                          },
+                          [&] { ++run.heard; },
+                          [&](const std::string& what) {
+                            if (run.wrong.empty()) run.wrong = what;
                           }};
   simulated::Cluster cluster{started(of.job), {}, options};
   if (after != nullptr) cluster.change_to(started(after->job));
   const Onlookers<Core> onlookers{cluster.world(), work, options.seed + 77, 3};
   run.outcome = cluster.run();
+  // What servers have said before they ended is still on its way to onlookers.
+  const Instant until = cluster.world().now() + std::chrono::seconds{run.outcome.wrong.empty() ? 2 : 0};
+  while (cluster.world().now() < until && cluster.world().scheduler.step()) {
+  }
   run.deaths = onlookers.deaths();
   if (run.wrong.empty()) run.wrong = run.outcome.wrong;
   return run;

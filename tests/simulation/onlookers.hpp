@@ -11,6 +11,7 @@
 #include <distrib/ps/wire/messages.hpp>
 #include <distrib/rpc/client_core.hpp>
 #include <distrib/rpc/codec.hpp>
+#include <distrib/rpc/error.hpp>
 #include <distrib/sim/detail/link.hpp>
 #include <distrib/sim/detail/shard_host.hpp>
 #include <distrib/sim/detail/world.hpp>
@@ -23,17 +24,21 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 /// Onlookers of a simulated cluster, which come, go and die.
 namespace simulation {
 
-/// What onlookers have in common. `saw` receives each complete look.
+/// What onlookers have in common. `saw` receives each complete look; `heard` is called when an onlooker was told that
+/// the job is done, `missed` when it should have been told and was not.
 struct OnlookerWork {
   distrib::Job job;
   std::vector<distrib::WantedRows> rows;  ///< One entry per shard; empty: none.
   std::function<void(const distrib::LookedAt& seen)> saw;
+  std::function<void()> heard;
+  std::function<void(const std::string& what)> missed;
 };
 
 /// An onlooker process: the `LookCore` of production, or a class with a mistake, over simulated connections.
@@ -51,7 +56,8 @@ class OnlookerProcess : public std::enable_shared_from_this<OnlookerProcess<Core
         name_{std::move(name)},
         core_{work.job},
         links_(work.job.shards()),
-        calls_(work.job.shards()) {}
+        calls_(work.job.shards()),
+        ends_(work.job.shards()) {}
 
   void start() {
     world_.tell(name_, "begins to look");
@@ -89,6 +95,18 @@ class OnlookerProcess : public std::enable_shared_from_this<OnlookerProcess<Core
     for (std::uint32_t shard = 0; shard < links_.size(); ++shard)
       if (links_[shard] != nullptr && calls_[shard] != 0) links_[shard]->client.cancel(std::exchange(calls_[shard], 0));
   }
+  void operator()(distrib::AskEnd ask) {
+    distrib::WireWriter head;
+    distrib::AwaitEndRequest{hash_}.encode(head);
+    ends_[ask.shard].call =
+        links_[ask.shard]->client.call(distrib::AwaitEnd::id, head.view(), {}, std::nullopt, world_.now());
+  }
+  void operator()(distrib::JobDone) {
+    world_.tell(name_, "hears that the job is done");
+    is_told_ = true;
+    work_.heard();
+    later([this] { die(); });
+  }
   void operator()(const distrib::LookedAt& seen) {
     if (world_.traces()) world_.tell(name_, "sees step " + std::to_string(seen.step));
     work_.saw(seen);
@@ -105,6 +123,14 @@ class OnlookerProcess : public std::enable_shared_from_this<OnlookerProcess<Core
   }
 
  private:
+  // The call for the end on a connection, and what happened to it.
+  struct AskedEnd {
+    std::uint64_t call = 0;
+    bool was_served = false;  // the server accepts calls
+    bool is_leaving = false;  // the server has said goodbye
+    bool came_too_late = false;  // the call arrived after that goodbye
+  };
+
   void look() {
     core_.look(*this);
     flush();
@@ -129,6 +155,7 @@ class OnlookerProcess : public std::enable_shared_from_this<OnlookerProcess<Core
                                                       if (const auto self = weak.lock()) self->happened(at, shard);
                                                     });
     calls_[shard] = 0;
+    ends_[shard] = {};
     core_.connected(shard, *this);
     flush();
   }
@@ -144,6 +171,7 @@ class OnlookerProcess : public std::enable_shared_from_this<OnlookerProcess<Core
   void happened(const Link& link, std::uint32_t shard) {
     distrib::ClientEvent event;
     while (links_[shard] == link && link->client.next(world_.now(), event)) {
+      if (event.call != 0 && event.call == ends_[shard].call) asked_end(link, shard, event);
       if (event.call == 0 || event.call != calls_[shard]) continue;
       if (event.kind == distrib::ClientEvent::Kind::reply) {
         calls_[shard] = 0;
@@ -153,13 +181,31 @@ class OnlookerProcess : public std::enable_shared_from_this<OnlookerProcess<Core
         else core_.values(shard, reply.counted, reply.progress.history, std::move(reply.body), *this);
       } else if (event.kind == distrib::ClientEvent::Kind::failed) {
         calls_[shard] = 0;
-        if (event.error.code == distrib::ps_errc::shard_done || event.error.code == distrib::ps_errc::job_mismatch)
-          return later([this] { die(); });
-        if (!link->client.finished()) return lose(shard);  // it is not served
+        if (event.error.code == distrib::ps_errc::shard_done) core_.done(shard, *this);
+        else if (event.error.code == distrib::ps_errc::job_mismatch) return later([this] { die(); });
+        else if (!link->client.finished()) return lose(shard);  // it is not served
       }
     }
-    if (links_[shard] == link && link->client.finished()) lose(shard);
+    if (links_[shard] != link) return flush();
+    AskedEnd& asked = ends_[shard];
+    asked.is_leaving = asked.is_leaving || (asked.was_served && !link->client.available() && !link->client.finished());
+    asked.was_served = asked.was_served || link->client.available();
+    if (link->client.finished()) {
+      // A server says goodbye when its job is done: a simulated server does not end otherwise, or the run has failed.
+      const bool must_know = asked.is_leaving && !asked.came_too_late && !link->wire->broken();
+      lose(shard);
+      if (must_know && !is_told_) work_.missed(name_ + " was not told that the job is done");
+    }
     flush();
+  }
+
+  void asked_end(const Link& link, std::uint32_t shard, const distrib::ClientEvent& event) {
+    ends_[shard].call = 0;
+    if (event.kind == distrib::ClientEvent::Kind::reply) return core_.done(shard, *this);
+    const std::error_code& code = event.error.code;
+    ends_[shard].came_too_late = code == distrib::rpc_errc::closed || code == distrib::rpc_errc::not_sent;
+    if (code == distrib::ps_errc::job_mismatch) later([this] { die(); });
+    else if (!link->client.finished() && !ends_[shard].came_too_late) lose(shard);  // it is not served
   }
 
   void lose(std::uint32_t shard) {
@@ -183,7 +229,9 @@ class OnlookerProcess : public std::enable_shared_from_this<OnlookerProcess<Core
   Core core_;
   std::vector<Link> links_;
   std::vector<std::uint64_t> calls_;  // of each shard, the call whose answer is needed; 0: none
+  std::vector<AskedEnd> ends_;  // of each shard
   unsigned pauses_ = 0;
+  bool is_told_ = false;  // that the job is done
   bool alive_ = true;
 };
 

@@ -48,21 +48,24 @@ TEST_CASE("Onlookers come, go and die: the job has the bits of local mode, and e
   unsigned looks = 0;
   unsigned last = 0;
   unsigned deaths = 0;
+  unsigned heard = 0;
   const std::uint64_t count = for_looked_seeds([&](std::uint64_t seed) {
     LookedRun run;
     std::string wrong = look_on_synchronous<LookCore>(seed, &run);
     looks += run.looks;
     last += run.last;
     deaths += run.deaths;
+    heard += run.heard;
     const LookedJob of = draw_looked_job(seed, BulkSynchronousParallel{});
     if (wrong.empty() && of.job.tables.empty() && simulation::hash_of_values(run.result) != local_values(of).back())
       wrong = "another result than local mode";
     return wrong;
   });
-  CAPTURE(looks, last, deaths);
+  CAPTURE(looks, last, deaths, heard);
   if (count < enough_looked_seeds) return;
   CHECK(looks > 10 * count);
   CHECK(last > count / 4);
+  CHECK(heard > count / 4);
   CHECK(deaths > count);
 }
 

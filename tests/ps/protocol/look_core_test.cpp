@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
+using distrib::AskEnd;
 using distrib::AskLook;
 using distrib::CannotKeepUp;
 using distrib::DropLooks;
 using distrib::Job;
+using distrib::JobDone;
 using distrib::LookCore;
 using distrib::LookedAt;
 using distrib::Step;
@@ -44,6 +46,8 @@ struct LookBench {
     told.push_back("ask " + std::to_string(ask.shard) + " " + which);
   }
   void operator()(DropLooks) { told.emplace_back("drop"); }
+  void operator()(AskEnd ask) { told.push_back("await " + std::to_string(ask.shard)); }
+  void operator()(JobDone) { told.emplace_back("done"); }
   void operator()(const LookedAt& seen) {
     std::string text = (seen.is_one_step ? "step " : "about ") + std::to_string(seen.step);
     for (const auto& block : seen.blocks) text += " " + std::to_string(static_cast<int>(block->as<float>()[0]));
@@ -69,6 +73,9 @@ struct LookBench {
   auto gone(Step done) {
     return [=, this] { core.gone(done, *this); };
   }
+  auto done(std::uint32_t shard) {
+    return [=, this] { core.done(shard, *this); };
+  }
   void reach_all() {
     connected(0)();
     connected(1)();
@@ -91,8 +98,8 @@ TEST_CASE("LookCore: asks one shard for its step, and the others for the same on
   LookBench bench{synchronous_job()};
   bench.tell({
       {"not all shards can be asked", bench.look(), {}},
-      {"one of two", bench.connected(1), {}},
-      {"both", bench.connected(0), {"ask 0 newest"}},
+      {"one of two", bench.connected(1), {"await 1"}},
+      {"both", bench.connected(0), {"await 0", "ask 0 newest"}},
       {"it names the step", bench.values(0, 4, 10), {"ask 1 step 4"}},
       {"the other has it", bench.values(1, 4, 20), {"step 4 10 20"}},
       {"nothing is wanted", bench.values(1, 5, 20), {}},
@@ -165,14 +172,14 @@ TEST_CASE("LookCore: a lost connection begins the look again", "[ps]") {
       {"the first shard", bench.values(0, 4, 10), {"ask 1 step 4"}},
       {"its values do not count any more", bench.lost(0), {"drop"}},
       {"late", bench.values(1, 4, 20), {}},
-      {"there again", bench.connected(0), {"ask 0 newest"}},
+      {"there again", bench.connected(0), {"await 0", "ask 0 newest"}},
       {"from the start", bench.values(0, 5, 11), {"ask 1 step 5"}},
       {"lost before the answer", bench.lost(1), {"drop"}},
       {"the owner looks again meanwhile", bench.look(), {}},
-      {"there again", bench.connected(1), {"ask 0 newest"}},
+      {"there again", bench.connected(1), {"await 1", "ask 0 newest"}},
       {"given up", [&] { bench.core.give_up(bench); }, {"drop"}},
       {"nothing is wanted", bench.lost(1), {}},
-      {"not even then", bench.connected(1), {}},
+      {"not even then", bench.connected(1), {"await 1"}},
   });
 }
 
@@ -186,10 +193,63 @@ TEST_CASE("LookCore: waits for the values at the end, until it is asked to look 
       {"done", bench.values(1, 4, 20), {"step 4 10 20"}},
       {"the end", bench.look_at_end(), {"ask 0 end", "ask 1 end"}},
       {"lost", bench.lost(1), {"drop"}},
-      {"there again", bench.connected(1), {"ask 0 end", "ask 1 end"}},
+      {"there again", bench.connected(1), {"await 1", "ask 0 end", "ask 1 end"}},
       {"one is done", bench.values(1, 9, 22), {}},
       {"both are", bench.values(0, 9, 12), {"step 9 12 22 last"}},
   });
+}
+
+TEST_CASE("LookCore: the word of one shard that the job is done is enough, with a look or without", "[ps]") {
+  const Job job = synchronous_job();
+  LookBench idle{job};
+  idle.reach_all();
+  idle.tell({
+      {"no look is under way", idle.done(1), {"done"}},
+      {"once", idle.done(0), {}},
+      {"nothing follows", idle.look(), {}},
+      {"not even then", idle.lost(0), {}},
+      {"nor then", idle.connected(0), {}},
+  });
+  LookBench apart{job};
+  apart.tell({
+      {"only one shard can be reached", apart.connected(0), {"await 0"}},
+      {"a look", apart.look(), {}},
+      {"that one is done", apart.done(0), {"done"}},
+  });
+  LookBench asks{job};
+  asks.reach_all();
+  asks.tell({
+      {"a look", asks.look(), {"ask 0 newest"}},
+      {"it will not be answered", asks.done(0), {"drop", "done"}},
+      {"late", asks.values(0, 4, 10), {}},
+  });
+}
+
+TEST_CASE("LookCore: a look that a shard has answered before its end is completed by the others, if they can", "[ps]") {
+  const Job job = synchronous_job();
+  const auto half_seen = [](LookBench& bench) {
+    bench.reach_all();
+    bench.tell({
+        {"a look", bench.look(), {"ask 0 newest"}},
+        {"the first shard", bench.values(0, 9, 10), {"ask 1 step 9"}},
+        {"is done", bench.done(0), {}},
+    });
+  };
+  LookBench whole{job};
+  half_seen(whole);
+  whole.tell({
+      {"the owner wants another look: there is none", whole.look(), {}},
+      {"the other shard", whole.values(1, 9, 20), {"step 9 10 20 last", "done"}},
+  });
+  LookBench done{job};
+  half_seen(done);
+  done.tell({{"the other shard is done, too", done.done(1), {"drop", "done"}}});
+  LookBench lost{job};
+  half_seen(lost);
+  lost.tell({{"the other shard is lost", lost.lost(1), {"drop", "done"}}});
+  LookBench beyond{job};
+  half_seen(beyond);
+  beyond.tell({{"the other shard is beyond it: the first cannot be asked again", beyond.gone(10), {"drop", "done"}}});
 }
 
 TEST_CASE("LookCore: in an asynchronous job all shards answer at once, and the answer says so", "[ps]") {

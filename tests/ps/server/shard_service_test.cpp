@@ -115,6 +115,7 @@ struct ServiceBench : distrib::ShardShell {
     return call<distrib::Look>(who, number, {hash_of(job), step});
   }
   auto look_newest(char who, std::uint64_t number) { return call<distrib::Look>(who, number, {hash_of(job), 0, true}); }
+  auto await_end(char who, std::uint64_t number) { return call<distrib::AwaitEnd>(who, number, {hash_of(job)}); }
   auto credit(char who, std::size_t items) {
     return [=, this] {
       of(who).credit = items;
@@ -1699,16 +1700,43 @@ TEST_CASE("ShardService: an onlooker is no rank: it is not joined, and the job e
   });
 }
 
+TEST_CASE("ShardService: an onlooker hears that the job is done, whether it looks or not", "[ps]") {
+  ServiceBench bench{job_of(1, 1, 1)};
+  bench.tell({{"no job",
+               bench.await_end('d', 1),
+               {"d1 failed: no worker connected in time: look at the workers' logs, then start this task again (the "
+                "shard knows no job yet)"}}});
+  bench.join_all();
+  bench.tell({
+      {"another job",
+       bench.call<distrib::AwaitEnd>('d', 2, {"abc"}),
+       {"d2 failed: this belongs to another job: use the same program and flags, or another directory (the hash of an "
+        "onlooker's job)"}},
+      {"it waits", bench.await_end('d', 3), {}},
+      {"it looks meanwhile", bench.look_newest('d', 4), {"d4 values counted=0 w=0 k=0 cuts=0"}},
+      {"another one", bench.await_end('e', 1), {}},
+      {"goes", bench.closed('e'), {}},
+      {"one does not wait any more", bench.await_end('f', 1), {}},
+      {"cancelled", bench.cancel('f', 1), {}},
+      {"the last step", bench.push('a', 2, 1, 0, 1), {"shell save 1 w=-1", "a2 pushed k=1 cuts=0"}},
+      {"its cut", bench.saved(1), {"a1 notice k=1 cuts=0,1"}},
+      {"done", bench.call<distrib::Goodbye>('a', 3), {"a3 ok", "a1 end", "d3 ok", "shell ended 0"}},
+      {"late", bench.await_end('g', 1), {"g1 ok"}},
+  });
+}
+
 TEST_CASE("ShardService: looks that wait end with the shard", "[ps]") {
   ServiceBench bench{job_of(1, 9, 9)};
   bench.join_all();
   bench.tell({
       {"a look", bench.look('d', 1, 5), {}},
       {"the end of the job", bench.look('e', 1, distrib::end_of_job), {}},
+      {"the word that it is done", bench.await_end('d', 2), {}},
       {"it is asked to end",
        bench.stop(),
        {"a1 end", "d1 failed: the connection is closed: connect again",
-        "e1 failed: the connection is closed: connect again", "shell ended 1"}},
+        "e1 failed: the connection is closed: connect again", "d2 failed: the connection is closed: connect again",
+        "shell ended 1"}},
   });
 }
 

@@ -311,6 +311,15 @@ TEST_CASE("messages: a Look names a step, or asks for the newest one", "[ps]") {
   CHECK_FALSE(damaged.decode(head.view().first(4)));
 }
 
+TEST_CASE("messages: who waits for the end of a job names it", "[ps]") {
+  CHECK(carried(distrib::AwaitEndRequest{"abc"}).job_hash == "abc");
+  WireWriter head;
+  distrib::AwaitEndRequest{"abc"}.encode(head);
+  CHECK(distrib::to_hex(head.view()) == "0a03616263");
+  distrib::AwaitEndRequest damaged;
+  CHECK_FALSE(damaged.decode(head.view().first(4)));
+}
+
 TEST_CASE("messages: a client knows the errors of shards by their categories", "[ps]") {
   const auto carry = [](std::error_code code) {
     WireWriter head;
@@ -330,7 +339,7 @@ TEST_CASE("messages: all methods have different ids", "[ps]") {
                          distrib::on<distrib::Goodbye>(nothing), distrib::on<distrib::Status>(nothing),
                          distrib::on<distrib::CatchUp>(nothing), distrib::on<distrib::State>(nothing),
                          distrib::on<distrib::PushSum>(nothing), distrib::on<distrib::AskRanks>(nothing),
-                         distrib::on<distrib::Look>(nothing)};
+                         distrib::on<distrib::Look>(nothing),    distrib::on<distrib::AwaitEnd>(nothing)};
   static_cast<void>(router);
   SUCCEED();
 }

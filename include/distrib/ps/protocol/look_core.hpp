@@ -26,6 +26,12 @@ struct AskLook {
 };
 /// No answer to an earlier `AskLook` is needed any more: cancel these calls, and report no answer of theirs.
 struct DropLooks {};
+/// Ask a shard to say when the job is done. The call lasts as long as the connection; `DropLooks` leaves it alone.
+struct AskEnd {
+  std::uint32_t shard = 0;
+};
+/// The job is done, and no look can be completed any more. Nothing follows.
+struct JobDone {};
 /// The look is complete: there are values of every shard.
 struct LookedAt {
   /// Synchronous: the step of these values. Asynchronous: the least number of contributions in the values of a shard.
@@ -48,6 +54,9 @@ struct CannotKeepUp {
 /// answers at once.
 ///
 /// If a connection is lost, the look begins again when all shards can be reached.
+///
+/// Each shard that can be reached is asked to say when the job is done, whether there is a look or not. A shard is done
+/// when all workers are, so the word of one of them is enough.
 ///
 /// Events in, actions out; no clock, no I/O, no thread. Each action is one call `out(action)`, in the order to be
 /// performed in; `out` must not call the core.
@@ -77,12 +86,22 @@ class LookCore {
   /// A shard can be asked.
   void connected(std::uint32_t shard, auto& out) {
     here_[shard] = true;
+    if (is_done_) return;
+    out(AskEnd{shard});
     begin(out);
   }
   /// A shard cannot be asked any more; its calls are over.
   void disconnected(std::uint32_t shard, auto& out) {
     here_[shard] = false;
+    if (is_done_) return finish(out);
     drop(out);
+  }
+
+  /// A shard has said that the job is done: it answers no other call any more. A look to which it has answered is
+  /// completed by the others, if they can; then, or at once, `JobDone` follows.
+  void done(std::uint32_t shard, auto& out) {
+    is_done_ = true;
+    if (!is_asking_ || blocks_[shard] == nullptr) finish(out);
   }
 
   /// A shard has answered with values; `block` may be null if it is empty. `counted` and `history`: see `ValuesReply`
@@ -107,6 +126,7 @@ class LookCore {
     const bool is_last =
         std::exchange(wants_, Wants::nothing) == Wants::last || (is_synchronous_ && step == last_step_);
     out(LookedAt{step, is_synchronous_, is_last, std::exchange(blocks_, std::vector<SharedBuffer>(here_.size()))});
+    if (is_done_) finish(out);
   }
 
   /// A shard has answered that it no longer has the values of the step: it is at step `done`.
@@ -118,6 +138,7 @@ class LookCore {
   enum class Wants : std::uint8_t { nothing, newest, last };
 
   void want(Wants what, auto& out) {
+    if (is_done_) return;  // the look that is not complete is the last one
     drop(out);
     wants_ = what;
     begin(out);
@@ -132,6 +153,12 @@ class LookCore {
     std::fill(blocks_.begin(), blocks_.end(), nullptr);
     missing_ = blocks_.size();
     step_.reset();
+  }
+
+  void finish(auto& out) {
+    drop(out);
+    wants_ = Wants::nothing;
+    if (!std::exchange(is_over_, true)) out(JobDone{});
   }
 
   void begin(auto& out) {
@@ -151,6 +178,7 @@ class LookCore {
 
   // The shards do not have one step: asks for one that is not made yet.
   void ask_anew(Step done, auto& out) {
+    if (is_done_) return finish(out);
     out(DropLooks{});
     forget();
     if (++rounds_ == most_rounds) {
@@ -167,6 +195,8 @@ class LookCore {
   Step last_step_;
   Wants wants_ = Wants::nothing;
   bool is_asking_ = false;  // shards have calls, or have answered
+  bool is_done_ = false;  // a shard has said that the job is done
+  bool is_over_ = false;  // `JobDone` was told
   unsigned rounds_ = 0;  // how often this look has asked anew
   std::optional<Step> step_;  // that is asked for; empty: the first shard names it
   std::uint64_t history_ = 0;  // of the answers

@@ -143,7 +143,7 @@ class ShardService final : private ShardSink {
   void not_opened(const Error& why) {
     job_.forget();
     sending_.send(sending_.peer(), nullptr);
-    looks_.fail_all(why.code, why.where);
+    looks_.end_all(false, why.code, why.where);
     peers_.refuse_all(why.code, why.where);
   }
 
@@ -322,6 +322,8 @@ class ShardService final : private ShardSink {
     void operator()(Request&& request, Call<M, Connection> call) const {
       if constexpr (std::is_same_v<M, AskRanks>)
         if (service->is_done_) return call.reply({{}, true});
+      if constexpr (std::is_same_v<M, AwaitEnd>)
+        if (service->is_done_) return call.reply({});
       // The connection may stay open for long, because other shards of the task go on: a worker must not wait for it.
       if constexpr (std::is_same_v<M, Join> || std::is_same_v<M, Look>)
         if (service->is_done_) return call.fail(ps_errc::shard_done);
@@ -449,10 +451,12 @@ class ShardService final : private ShardSink {
   }
 
   void serve(LookRequest request, Call<Look, Connection> call) {  // needs no Join
-    if (!job_) return call.fail(ps_errc::nobody_joined, "the shard knows no job yet");
-    if (!job_.is(request.job_hash)) return call.fail(ps_errc::job_mismatch, "the hash of an onlooker's job");
+    if (!knows_job(request, call)) return;
     looks_.take(std::move(request), std::move(call));
     answer_looks();
+  }
+  void serve(const AwaitEndRequest& request, Call<AwaitEnd, Connection> call) {  // nor does this
+    if (knows_job(request, call)) looks_.await_end(std::move(call));
   }
 
   void serve(ScaleRequest request, Call<Scale, Connection> call) {  // also before Join
@@ -533,6 +537,14 @@ class ShardService final : private ShardSink {
   }
 
   // --- onlookers ---
+
+  // Returns false, and fails the call, if the shard trains no job or another one.
+  auto knows_job(const auto& request, const auto& call) -> bool {
+    if (!job_) call.fail(ps_errc::nobody_joined, "the shard knows no job yet");
+    else if (!job_.is(request.job_hash)) call.fail(ps_errc::job_mismatch, "the hash of an onlooker's job");
+    else return true;
+    return false;
+  }
 
   // Passes the looks that are due to the core of a synchronous job, as pulls of peers that have not joined. An
   // asynchronous core has no such pulls: its values are read here.
@@ -654,7 +666,7 @@ class ShardService final : private ShardSink {
     is_done_ = code == exit_code::done;
     peers_.end_all(end_.code);
     texts_.fail_all(end_.code, end_.where);
-    looks_.fail_all(is_done_ ? make_error_code(ps_errc::shard_done) : end_.code, end_.where);
+    looks_.end_all(is_done_, end_.code, end_.where);
     desk_.end_all(is_done_, end_.code, end_.where);
     scaling_.fail_all(end_.code, end_.where);
     shell_.ended(code, why);
@@ -717,9 +729,11 @@ class ShardService final : private ShardSink {
   ShardClock clock_;
   ShardMeter meter_;
   detail::RankDesk<Connection> desk_;
-  RouterOf<Join, Pull, Push, PushSum, Restore, CatchUp, State, Save, Leave, Goodbye, AskRanks, Look, Scale, Status>
-      router_{{Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
-              {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
+  RouterOf<Join, Pull, Push, PushSum, Restore, CatchUp, State, Save, Leave, Goodbye, AskRanks, Look, AwaitEnd, Scale,
+           Status>
+      router_{{Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
+              {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
+              {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
   Instant now_{};
   CutSettings cut_settings_;
   std::unique_ptr<ShardExports> exports_;  // null: nothing is exported

@@ -272,6 +272,15 @@ struct LookRequest {
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
+/// An onlooker waits for the end of the job. Answered when the job is done, and at once if it is done already; fails if
+/// the shard ends otherwise.
+struct AwaitEndRequest {
+  std::string job_hash;  ///< As in JoinRequest.
+
+  void encode(WireWriter& head) const { head.text(1, job_hash); }
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
+};
+
 /// Asks a shard for other ranks from a step on, or only for its horizon.
 struct ScaleRequest {
   static constexpr std::size_t most_who_bytes = 200;
@@ -333,6 +342,8 @@ struct Goodbye : Method<"distrib.ps.Goodbye", Empty, Empty> {};
 struct AskRanks : Method<"distrib.ps.AskRanks", AskRanksRequest, AskRanksReply> {};
 /// Gets values without a Join before it: for a process that is no rank. A shard has few places for such processes.
 struct Look : Method<"distrib.ps.Look", LookRequest, PullReply> {};
+/// Waits until the job is done, without a Join before it: for the same processes as `Look`, in the same places.
+struct AwaitEnd : Method<"distrib.ps.AwaitEnd", AwaitEndRequest, Empty> {};
 /// Asks for other ranks. Needs no Join before it. The shard reports who has asked for what.
 struct Scale : Method<"distrib.ps.Scale", ScaleRequest, ScaleReply> {};
 /// Asks for the status of the shard. Needs no Join before it, and changes nothing.

@@ -99,6 +99,7 @@ class LookClient : public std::enable_shared_from_this<LookClient> {
     std::unique_ptr<RpcClient> client;
     std::shared_ptr<asio::cancellation_signal> cancel;  // of its call; null: none was made
     detail::SteadyTimer pause;
+    std::uint64_t number = 0;  // of its connection
     bool here = false;  // the server has greeted
   };
 
@@ -107,6 +108,8 @@ class LookClient : public std::enable_shared_from_this<LookClient> {
     LookClient* client;
     DISTRIB_DECL void operator()(AskLook ask) const;
     DISTRIB_DECL void operator()(DropLooks) const;
+    DISTRIB_DECL void operator()(AskEnd ask) const;
+    DISTRIB_DECL void operator()(JobDone) const;
     DISTRIB_DECL void operator()(LookedAt values) const;
     DISTRIB_DECL void operator()(CannotKeepUp action) const;
   };
@@ -115,6 +118,8 @@ class LookClient : public std::enable_shared_from_this<LookClient> {
   DISTRIB_DECL void connected(Link& link, const Error& error, std::optional<PeerStream> stream);
   DISTRIB_DECL void greeted(Link& link);
   DISTRIB_DECL void answered(Link& link, const std::error_code& code, const std::string& text, PullReply reply);
+  // A call has failed.
+  DISTRIB_DECL void failed(Link& link, const std::error_code& code, const std::string& text);
   // Tries again after a pause; or ends, if this has gone on for too long.
   DISTRIB_DECL void lost(Link& link, const Error& why);
   DISTRIB_DECL void not_served(const Error& why);
@@ -143,6 +148,7 @@ class LookClient : public std::enable_shared_from_this<LookClient> {
   std::optional<Instant> lost_since_;  // a shard cannot be reached
   std::optional<Instant> unserved_since_;  // a shard has refused to serve
   bool has_looked_ = false;
+  bool is_done_ = false;  // the job; the owner is told soon
   bool closed_ = false;
 };
 

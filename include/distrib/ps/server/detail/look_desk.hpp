@@ -20,8 +20,8 @@ namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-/// The onlookers of a shard, and the call that each of them has made. An onlooker is a connection that has made a
-/// `Look`; it keeps its place until it is closed.
+/// The onlookers of a shard, and the calls that each of them has made: a `Look`, and an `AwaitEnd` beside it. An
+/// onlooker is a connection that has made one of these; it keeps its place until it is closed.
 ///
 /// Threads: one at a time.
 template <class Connection>
@@ -34,14 +34,15 @@ class LookDesk {
 
   /// A `Look` has arrived: keeps it until it is answered, or fails it with `ps_errc::too_many_onlookers`.
   void take(LookRequest request, Call<Look, Connection> call) {
-    const auto known = numbers_.find(call.connection());
-    if (known == numbers_.end() && numbers_.size() == most_onlookers)
-      return call.fail(ps_errc::too_many_onlookers, "a shard serves 8");
-    if (known != numbers_.end() && calls_.contains(known->second))
-      return call.fail(ps_errc::too_many_onlookers, "one call at a time");
-    const Peer peer = known != numbers_.end() ? known->second : numbers_[call.connection()] = next_++;
+    const Peer peer = number_of(call, calls_);
+    if (peer == 0) return;
     calls_.emplace(peer, Waiting{std::move(request), std::move(call), false});
     ++untold_;
+  }
+  /// An `AwaitEnd` has arrived: keeps it until `end_all`, or fails it as `take` does.
+  void await_end(Call<AwaitEnd, Connection> call) {
+    const Peer peer = number_of(call, awaiting_);
+    if (peer != 0) awaiting_.emplace(peer, std::move(call));
   }
 
   /// Tells the core of the calls that it does not know yet: calls `is_due(request)`, and for each call that is due
@@ -67,16 +68,24 @@ class LookDesk {
   void fail(Peer peer, const std::error_code& code, std::string_view where) {
     if (auto waiting = calls_.extract(peer)) waiting.mapped().call.fail(code, where);
   }
-  /// No call will be answered any more.
-  void fail_all(const std::error_code& code, std::string_view where) {
+  /// No look will be answered any more. If the job `is_done`, tells so to each onlooker that waits for its end;
+  /// otherwise its call fails, too.
+  void end_all(bool is_done, const std::error_code& code, std::string_view where) {
     untold_ = 0;
-    for (const auto& [peer, waiting] : std::exchange(calls_, {})) waiting.call.fail(code, where);
+    for (const auto& [peer, waiting] : std::exchange(calls_, {}))
+      waiting.call.fail(is_done ? make_error_code(ps_errc::shard_done) : code, where);
+    for (const auto& [peer, call] : std::exchange(awaiting_, {})) is_done ? call.reply({}) : call.fail(code, where);
   }
 
   /// The client has cancelled a call. Returns its onlooker, whose pull the core must drop; 0: it is no such call.
   auto cancelled(const Connection& connection, std::uint64_t call) -> Peer {
     const auto known = numbers_.find(connection);
     if (known == numbers_.end()) return 0;
+    const auto awaits = awaiting_.find(known->second);
+    if (awaits != awaiting_.end() && awaits->second.id() == call) {
+      awaiting_.erase(awaits);
+      return 0;
+    }
     const auto waiting = calls_.find(known->second);
     if (waiting == calls_.end() || waiting->second.call.id() != call) return 0;
     return drop(known->second);
@@ -87,6 +96,7 @@ class LookDesk {
     if (known == numbers_.end()) return 0;
     const Peer peer = known->second;
     numbers_.erase(known);
+    awaiting_.erase(peer);
     return drop(peer);
   }
 
@@ -102,13 +112,25 @@ class LookDesk {
 
   static constexpr Peer first_number = Peer{1} << 63;
 
+  // Returns the number of the onlooker that has made this call. If there is no place for the call, fails it and returns
+  // 0.
+  auto number_of(const auto& call, const auto& others) -> Peer {
+    const auto known = numbers_.find(call.connection());
+    const bool is_new = known == numbers_.end();
+    if (is_new ? numbers_.size() < most_onlookers : !others.contains(known->second))
+      return is_new ? numbers_[call.connection()] = next_++ : known->second;
+    call.fail(ps_errc::too_many_onlookers, is_new ? "a shard serves 8" : "one call at a time");
+    return 0;
+  }
+
   auto drop(Peer peer) -> Peer {
     if (const auto waiting = calls_.extract(peer); waiting && !waiting.mapped().told) --untold_;
     return peer;
   }
 
   std::map<Connection, Peer> numbers_;
-  std::map<Peer, Waiting> calls_;  // of onlookers that wait
+  std::map<Peer, Waiting> calls_;  // of onlookers that wait for values
+  std::map<Peer, Call<AwaitEnd, Connection>> awaiting_;
   std::size_t untold_ = 0;  // how many of these the core does not know
   Peer next_ = first_number;
 };

@@ -380,5 +380,12 @@ DISTRIB_DECL auto LookRequest::decode(ByteView head) -> bool {
   return reader.ok();
 }
 
+DISTRIB_DECL auto AwaitEndRequest::decode(ByteView head) -> bool {
+  WireReader reader{head};
+  while (reader.next())
+    if (reader.tag() == wire_tag(1, WireType::bytes)) job_hash = reader.text();
+  return reader.ok();
+}
+
 }  // namespace v0
 }  // namespace distrib

@@ -135,6 +135,24 @@ DISTRIB_DECL void LookClient::Out::operator()(DropLooks) const {
     if (const auto cancel = std::exchange(link.cancel, nullptr)) cancel->emit(asio::cancellation_type::terminal);
 }
 
+DISTRIB_DECL void LookClient::Out::operator()(AskEnd ask) const {
+  Link& link = client->links_[ask.shard];
+  const auto text = std::make_shared<std::string>();
+  auto answered = [self = client->shared_from_this(), &link, text, number = link.number](const std::error_code& code,
+                                                                                         Empty) {
+    if (self->closed_ || number != link.number) return;
+    if (code) self->failed(link, code, *text);
+    else self->core_.done(link.shard, self->out_);
+  };
+  link.client->async_call<AwaitEnd>(AwaitEndRequest{client->hash_}, CallOptions{std::nullopt, {}, text.get()},
+                                    std::move(answered));
+}
+
+DISTRIB_DECL void LookClient::Out::operator()(JobDone) const {
+  client->is_done_ = true;
+  asio::post(client->executor_, [self = client->shared_from_this()] { self->end(exit_code::done, {}); });
+}
+
 DISTRIB_DECL void LookClient::Out::operator()(LookedAt values) const {
   client->has_looked_ = true;
   client->unserved_since_.reset();
@@ -154,7 +172,11 @@ DISTRIB_DECL void LookClient::answered(Link& link, const std::error_code& code, 
   link.cancel = nullptr;
   if (!code && reply.gone) return core_.gone(reply.progress.done, out_);
   if (!code) return core_.values(link.shard, reply.counted, reply.progress.history, std::move(reply.body), out_);
-  if (code == ps_errc::shard_done) return end(exit_code::done, {});
+  failed(link, code, text);
+}
+
+DISTRIB_DECL void LookClient::failed(Link& link, const std::error_code& code, const std::string& text) {
+  if (code == ps_errc::shard_done) return core_.done(link.shard, out_);
   const Error why{code, name_of(link) + (text.empty() ? "" : ": " + text)};
   if (code == ps_errc::too_many_onlookers || code == ps_errc::nobody_joined) return not_served(why);
   if (code == rpc_errc::unknown_method)
@@ -164,6 +186,7 @@ DISTRIB_DECL void LookClient::answered(Link& link, const std::error_code& code, 
 }
 
 DISTRIB_DECL void LookClient::hang_up(Link& link) {
+  ++link.number;
   link.cancel = nullptr;
   link.connector.reset();
   if (std::exchange(link.here, false)) core_.disconnected(link.shard, out_);
@@ -195,6 +218,7 @@ DISTRIB_DECL void LookClient::not_served(const Error& why) {
 }
 
 DISTRIB_DECL void LookClient::trouble(std::optional<Instant>& since, const Error& why) {
+  if (is_done_) return;
   const Instant now = Clock::now();
   if (!since) since = now;
   if (now >= instant_after(*since, has_looked_ ? options_.lost_after : options_.start_within))
