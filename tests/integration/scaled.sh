@@ -20,7 +20,7 @@ has() { case $(cat "$1") in *"$2"*) ;; *) fail "$1 does not say '$2'"; tail -n 5
 head -c 32 /dev/urandom >secret
 chmod 600 secret
 python3 - "$tests/support" "$distrib" "$steps" "${train[@]}" "${changes[@]}" <<'END' || fail 'scaled'
-import sys
+import signal, sys
 
 support, command, steps, *train = sys.argv[1:]
 sys.path.insert(0, support)

@@ -35,8 +35,9 @@ class Onlooker {
       : plan_{plan.with_flags(flags)}, pool_{pool}, flags_{std::move(flags)}, report_{plan_.hooks()} {}
 
   /// Measures again and again until it has measured the values at the end of the job, or the job has ended without it:
-  /// a parameter server says so, or the checkpoint of the last step does. Returns 0 then. Returns 1 if a signal asks to stop, a hook does, or the parameter servers cannot be reached, or do
-  /// not serve it, for longer than `ClusterMode::start_within` at the start, later `lease` and `restart_window`.
+  /// a parameter server says so, or the checkpoint of the last step does. Returns 0 then. Returns 1 if a signal asks to
+  /// stop, a hook does, or the parameter servers cannot be reached, or do not serve it, for longer than
+  /// `ClusterMode::start_within` at the start, later `lease` and `restart_window`.
   /// Between two looks it pauses for as long as the first took, and at least for `look_every`.
   ///
   /// Memory: the variables, and the rows that the evaluation needs.
