@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulation/cluster.hpp"
+#include "simulation/draw_job.hpp"
 #include "simulation/hashed_model.hpp"
 
 #include <distrib/optimizer/adagrad.hpp>
@@ -28,21 +29,7 @@ const Adagrad of_items{.learning_rate = 0.25F};
 
 auto make_job(std::uint64_t seed, Consistency consistency) -> Job {
   Dice dice{seed};
-  Job job;
-  job.seed = dice.next();
-  job.tasks = 2;
-  job.shards_per_task = static_cast<std::uint32_t>(dice.between(1, 2));
-  job.ranks = 3;
-  job.total_steps = dice.between(6, 24);
-  job.cut_interval = dice.between(1, 6);
-  job.updater = "momentum " + updater.describe();
-  job.consistency = consistency;
-  job.variables = {{"a", DType::float32, {5, 3}, UniformInitializer{}},
-                   {"b", DType::float32, {7}, UniformInitializer{}}};
-  const auto shard = [&] { return static_cast<std::uint32_t>(dice.below(job.shards())); };
-  job.parts = {{0, Slice::along({5, 3}, 0, 0, 2), shard()},
-               {0, Slice::along({5, 3}, 0, 2, 3), shard()},
-               {1, Slice::whole({7}), shard()}};
+  Job job = simulation::draw_job(dice, 6, 24, updater, consistency);
   if (job.seed % 2 == 0) {  // counters
     job.variables.push_back({"n", DType::int64, {3}, {}});
     job.variables.push_back({"m", DType::float64, {2}, {}});

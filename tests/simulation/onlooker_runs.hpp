@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "simulation/draw_job.hpp"
 #include "simulation/hashed_model.hpp"
 #include "simulation/onlookers.hpp"
 
@@ -38,22 +39,8 @@ inline auto draw_looked_job(std::uint64_t seed, distrib::Consistency consistency
   using namespace distrib;
   sim::Dice dice{seed};
   const Momentum updater{.learning_rate = rate, .momentum = 0.5F};
-  LookedJob drawn{{}, JobUpdaters{updater}};
+  LookedJob drawn{draw_job(dice, 20, 60, updater, consistency), JobUpdaters{updater}};
   Job& job = drawn.job;
-  job.seed = dice.next();
-  job.tasks = 2;
-  job.shards_per_task = static_cast<std::uint32_t>(dice.between(1, 2));
-  job.ranks = 3;
-  job.total_steps = dice.between(20, 60);
-  job.cut_interval = dice.between(1, 6);
-  job.updater = "momentum " + updater.describe();
-  job.consistency = consistency;
-  job.variables = {{"a", DType::float32, {5, 3}, UniformInitializer{}},
-                   {"b", DType::float32, {7}, UniformInitializer{}}};
-  const auto shard = [&] { return static_cast<std::uint32_t>(dice.below(job.shards())); };
-  job.parts = {{0, Slice::along({5, 3}, 0, 0, 2), shard()},
-               {0, Slice::along({5, 3}, 0, 2, 3), shard()},
-               {1, Slice::whole({7}), shard()}};
   job.wire_format = dice.pick<FloatFormat>({FloatFormat::float32, FloatFormat::bfloat16});
   if (dice.percent(50)) return drawn;
   job.tables = {{"words", 3, 0, UniformInitializer{}}, {"items", 2, dice.between(1, 20), UniformInitializer{}}};

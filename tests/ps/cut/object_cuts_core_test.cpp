@@ -40,14 +40,23 @@ auto options_of(std::uint32_t shard, std::uint64_t nonce) -> ObjectCutsOptions {
   return options;
 }
 
+/// Returns the options as `change` leaves them.
+auto changed_options(ObjectCutsOptions options, auto change) -> ObjectCutsOptions {
+  change(options);
+  return options;
+}
+
 /// A core, and a store that performs each action at once.
 struct Talk {
   Talk(StoredObjects& in, const ObjectCutsOptions& options)
-      : objects{in}, core{options, [this](const CutKey& key, ByteView object, Error& error) {
-                            checked.push_back(key.step);
-                            static_cast<void>(parse_cut_footer(object, object.size(), error));
-                            return std::optional{Lineage{}};
-                          }} {}
+      : objects{in},
+        core{options,
+             [this](const CutKey& key, ByteView object, Error& error) {
+               checked.push_back(key.step);
+               static_cast<void>(parse_cut_footer(object, object.size(), error));
+               return std::optional{Lineage{}};
+             }},
+        shard_{options.shard} {}
 
   void operator()(ObjectAction action) { next = std::move(action); }
   void operator()(CutDurable cut) { durable.push_back(cut.step); }
@@ -143,38 +152,35 @@ struct Talk {
   std::optional<ObjectAction> next;
   std::optional<ObjectCutsDone> done;
   ObjectCutsCore core;
-  std::uint32_t shard_ = 0;
+  std::uint32_t shard_;
 };
 
 /// A replica of a shard that has two.
 struct OfReplica : Talk {
   OfReplica(StoredObjects& in, std::uint32_t shard, std::uint32_t replica, std::uint64_t nonce)
-      : Talk{in, [&] {
-               auto options = options_of(shard, nonce);
+      : Talk{in, changed_options(options_of(shard, nonce), [=](ObjectCutsOptions& options) {
                options.replica = replica;
                options.replicas = 2;
-               return options;
-             }()} {
-    shard_ = shard;
-  }
+             })} {}
 };
 
 /// A shard of a job whose ranks may change.
 struct OfScaled : Talk {
   OfScaled(StoredObjects& in, std::uint32_t shard, std::uint64_t nonce, std::uint32_t shards = 2)
-      : Talk{in, [&] {
-               auto options = options_of(shard, nonce);
+      : Talk{in, changed_options(options_of(shard, nonce), [=](ObjectCutsOptions& options) {
                options.shards = shards;
                options.has_rank_log = true;
-               return options;
-             }()} {
-    shard_ = shard;
-  }
+             })} {}
   auto save_ranks(Step horizon, std::vector<Step> entries = {}) -> ObjectCutsDone {
     RankFile file{horizon, {}};
     for (const Step from : entries)
       file.entries.push_back(std::make_shared<const RankEntry>(RankEntry{from, from, {0, 1}}));
     return run([&] { core.save_ranks(file, *this); });
+  }
+  /// A process that has opened the shard and saved a log.
+  void begin_log(Step horizon, std::vector<Step> entries = {}) {
+    open();
+    save_ranks(horizon, std::move(entries));
   }
 };
 
@@ -188,13 +194,8 @@ auto ranks_in(const ObjectCutsDone& done) -> std::vector<Step> {
 
 struct OfShard : Talk {
   OfShard(StoredObjects& in, std::uint32_t shard, std::uint64_t nonce, bool synchronous = true)
-      : Talk{in, [&] {
-               auto options = options_of(shard, nonce);
-               options.synchronous = synchronous;
-               return options;
-             }()} {
-    shard_ = shard;
-  }
+      : Talk{in, changed_options(options_of(shard, nonce),
+                                 [=](ObjectCutsOptions& options) { options.synchronous = synchronous; })} {}
 };
 
 auto count_of(const StoredObjects& objects, const std::string& prefix) -> std::size_t {
@@ -970,8 +971,7 @@ TEST_CASE("A log of the ranks is one write and one list; the one before is remov
 TEST_CASE("A log of the ranks that a followed process writes late counts nothing") {
   StoredObjects objects;
   OfScaled first{objects, 0, 5};
-  first.open();
-  first.save_ranks(1001);
+  first.begin_log(1001);
   OfScaled second{objects, 0, 6};
   CHECK(ranks_in(second.open()) == std::vector<Step>{1001});
   CHECK_FALSE(second.save_ranks(2001).failure);
@@ -987,8 +987,7 @@ TEST_CASE("A log of the ranks that a followed process writes late counts nothing
 TEST_CASE("After a write of the log of the ranks that failed, the one before stays until the next is durable") {
   StoredObjects objects;
   OfScaled talk{objects, 0, 5};
-  talk.open();
-  talk.save_ranks(1001);
+  talk.begin_log(1001);
   talk.change = [](const ObjectAction& action, ObjectAnswer& answer) {
     if (action.kind == ObjectKind::list) answer.error = {make_error_code(std::errc::timed_out), "x"};
   };
@@ -1001,11 +1000,7 @@ TEST_CASE("After a write of the log of the ranks that failed, the one before sta
 
 TEST_CASE("A damaged log of the ranks is refused: nobody knows what was told") {
   StoredObjects objects;
-  {
-    OfScaled talk{objects, 0, 5};
-    talk.open();
-    talk.save_ranks(1001);
-  }
+  OfScaled{objects, 0, 5}.begin_log(1001);
   const std::string name = object_names.rank_log({0, 2, {1, 5}, 1});
   objects.at(name).back() ^= std::byte{1};
   OfScaled next{objects, 0, 6};
@@ -1016,20 +1011,15 @@ TEST_CASE("A damaged log of the ranks is refused: nobody knows what was told") {
 
 TEST_CASE("Another number of shards begins with the logs of all, written as its own before anything is told") {
   StoredObjects objects;
-  for (const std::uint32_t shard : {0U, 1U}) {
-    OfScaled talk{objects, shard, 5};
-    talk.open();
-    talk.save_ranks(1000 + shard, {500 + Step{shard}, 800});
-  }
+  for (const std::uint32_t shard : {0U, 1U})
+    OfScaled{objects, shard, 5}.begin_log(1000 + shard, {500 + Step{shard}, 800});
   OfScaled wider{objects, 2, 6, 3};
   CHECK(ranks_in(wider.open()) == std::vector<Step>{1001, 500, 501, 800});
   CHECK(wider.durable.empty());
   CHECK(objects.contains(object_names.rank_log({2, 3, {1, 6}, 1})));
   OfScaled again{objects, 2, 7, 3};
   CHECK(ranks_in(again.open()) == std::vector<Step>{1001, 500, 501, 800});
-  OfScaled zero{objects, 0, 6, 3};
-  zero.open();
-  zero.save_ranks(3000, {500, 501, 800, 2000});
+  OfScaled{objects, 0, 6, 3}.begin_log(3000, {500, 501, 800, 2000});
   OfScaled back{objects, 0, 8};  // two again: what three have added counts
   CHECK(ranks_in(back.open()) == std::vector<Step>{3000, 500, 501, 800, 2000});
 }
