@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # usage: benchmarks/run.sh [--compiled] [NAME...]
-# Installs missing packages, builds the benchmarks and runs them. Without a NAME it runs all but the last five.
+# Installs missing packages, builds the benchmarks and runs them. Without a NAME it runs all but the last six.
 # --compiled: the programs link to distrib::compiled, in build/benchmarks_compiled, instead of being header-only. NAMEs:
 #   cuts       the work of a shard's thread while 512 MiB are saved under load, compared with a cut in one piece; and
 #              how long pushes to such a parameter server take meanwhile; bytes of cuts that have only what changed
@@ -32,20 +32,24 @@
 #   main-job-tensorflow  the main job, asynchronous, compared with TensorFlow in as many processes and in one; gathering
 #              and scattering rows of a table, compared with TensorFlow's parameter server
 #   torch      modules of LibTorch, compared with a plain loop, and with three processes that add up gradients by Gloo
-# The last five run only if they are named. Those with TensorFlow install it into a cache directory; torch installs
+#   fan-cores  8, 64 and 512 workers with 4 parameter servers on 16 cores, compared with bare sockets; with a worker that
+#              is stopped, and a server that is killed. With fewer cores it says so and exits with 77, before anything is
+#              installed or built. FAN_CORES=N, below 16: a small form for N cores (at least 2), which shows that the
+#              programs run; its figures mean nothing
+# The last six run only if they are named. Those with TensorFlow install it into a cache directory; torch installs
 # libtorch-dev and libgloo-dev.
 # Prints a table and writes results.jsonl into the build folder. Exit code 0: all targets are met; 1: a target is
-# missed; 70: a benchmark could not be measured. Do not use the machine for anything else meanwhile.
+# missed; 70: a benchmark could not be measured; 77: too few cores. Do not use the machine for anything else meanwhile.
 set -euo pipefail
 started=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-usage=$(sed -n '3,37s/^# //p' benchmarks/run.sh)
+usage=$(sed -n '3,42s/^# //p' benchmarks/run.sh)
 
 names=() build=build/benchmarks compiled=OFF
 for name in "$@"; do
   case $name in
     --compiled) build=build/benchmarks_compiled compiled=ON ;;
-    cuts | evaluator | fan | files | formats | guarantees | kernels | main-job | main-job-tensorflow | main-job-tls | \
+    cuts | evaluator | fan | fan-cores | files | formats | guarantees | kernels | main-job | main-job-tensorflow | main-job-tls | \
       onlookers | parameters | objects | products | records | records-tensorflow | rpc | rpc-abuse | serving | torch)
       names+=("$name") ;;
     -h | --help) echo "$usage"; exit 0 ;;
@@ -62,6 +66,15 @@ if [ $compiled = ON ]; then
     [ "$name" != guarantees ] || { echo "error: guarantees is header-only: leave out --compiled" >&2; exit 64; }
   done
 fi
+case " ${names[*]} " in *' fan-cores '*)
+  cores=${FAN_CORES:-16} usable=$(nproc)
+  [[ $cores =~ ^[0-9]+$ && $cores -ge 2 ]] || { echo "error: FAN_CORES must be a number of at least 2" >&2; exit 64; }
+  if [ "$usable" -lt "$cores" ]; then
+    echo "fan-cores needs $cores cores, and this machine has $usable that can be used: it was not measured" >&2
+    exit 77
+  fi
+  ;;
+esac
 case " ${names[*]} " in
   *' kernels '*) ;;
   *' parameters '*) names+=(kernels) ;;  # row 12 of parameters
@@ -77,6 +90,7 @@ for name in "${names[@]}"; do
     evaluator) targets+=(benchmark_main_job_evaluated distrib_command fashion_mnist_convert) ;;
     onlookers) targets+=(benchmark_main_job_looked_at fashion_mnist_convert) ;;
     fan) targets+=(benchmark_ps_fan_benchmark benchmark_ps_simulate_benchmark) ;;
+    fan-cores) targets+=(benchmark_ps_fan_cores_benchmark) ;;
     files) targets+=(benchmark_files_tensors_benchmark) ;;
     formats) targets+=(benchmark_ps_formats_benchmark) ;;
     objects)
@@ -147,6 +161,7 @@ measure() {  # NAME
     evaluator) convert && python3 -B benchmarks/evaluator.py $build $records ;;
     onlookers) convert && python3 -B benchmarks/onlookers.py $build $records ;;
     fan) python3 -B benchmarks/fan.py $build ;;
+    fan-cores) python3 -B benchmarks/fan_cores.py --cores "$cores" $build ;;
     files) python3 -B benchmarks/files.py $build ;;
     serving) python3 -B benchmarks/serving.py $build ;;
     formats) python3 -B benchmarks/formats.py $build ;;
