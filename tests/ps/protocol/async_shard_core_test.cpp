@@ -574,7 +574,7 @@ TEST_CASE("AsyncShardCore: a rank that looks on gets values only when a rank has
   const SharedRankEntry first = shard.entry_of(1);
   ShardActions ignored;
   CHECK(shard.write(ignored));  // up to step 3
-  shard.propose({4, 1, {1, 4}})(ignored);
+  shard.propose({4, 1, {0, 1, 4}})(ignored);
   tell(ShardStory{
       {"", shard.join(14), {"joined 14 k=0 cuts=0"}},
       {"it makes step 4 next", shard.pull(14, 3), {}},
@@ -611,22 +611,22 @@ TEST_CASE("AsyncShardCore: the job has its number of contributions, whatever the
           "[ps]") {
   ScaledAsyncShard shard{scaled_async_job(4)};
   const SharedRankEntry first = shard.entry_of(1);
-  const SharedRankEntry last = async_entry(2, {4, 6, 7});  // the last step has two of three
+  const SharedRankEntry last = async_entry(2, {0, 6, 7});  // the last step has two of three
   const std::string over = std::to_string(distrib::end_of_job);
   tell(ShardStory{
-      {"", shard.join(14), {"joined 14 k=0 cuts=0"}},
-      {"", shard.pull(14, distrib::end_of_job), {}},
+      {"", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"", shard.pull(10, distrib::end_of_job), {}},
       {"", shard.push_of(first, 0, 1, 0), {"pushed 10 step=1 k=1 cuts=0"}},
       {"", shard.push_of(first, 1, 1, 0), {"pushed 11 step=1 k=1 cuts=0"}},
-      {"", shard.push_of(last, 6, 2, 0), {"notice 14 k=0 cuts=0", "pushed 16 step=2 k=2 cuts=0"}},
+      {"", shard.push_of(last, 6, 2, 0), {"notice 10 k=1 cuts=0", "pushed 16 step=2 k=2 cuts=0"}},
       {"the entry is durable", shard.written(), {}},
-      {"", shard.push_of(last, 4, 2, 0), {"save 4 w=-4 applied=1,1,0,0,2,0,2,0,2", "pushed 14 step=2 k=2 cuts=0"}},
+      {"", shard.push_of(last, 0, 2, 1), {"save 4 w=-4 applied=2,1,0,0,0,0,2,0,2", "pushed 10 step=2 k=2 cuts=0"}},
       {"all is durable",
        shard.saved(4),
-       {"notice 14 k=2 cuts=2," + over, "values 14 step=" + over + " w=-4 k=2 cuts=2," + over}},
+       {"notice 10 k=2 cuts=2," + over, "values 10 step=" + over + " w=-4 k=2 cuts=2," + over}},
       {"", shard.join(16), {"joined 16 k=2 cuts=2," + over}},
       {"rank 7 has made nothing", shard.join(17), {"joined 17 k=0 cuts=0," + over}},
-      {"", shard.goodbye(14), {}},
+      {"", shard.goodbye(10), {}},
       {"those that have made the last step", shard.goodbye(16), {"done"}},
   });
   CHECK(shard.core.everything_saved());
