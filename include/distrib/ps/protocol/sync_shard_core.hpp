@@ -336,7 +336,9 @@ class SyncShardCore {
   /// Makes a whole cut of the present step soon, unless a cut of it exists or is being made. Called when a worker asks for
   /// a cut, and before the process stops.
   void save(auto& out) {
-    if (saving_ != k_) cut_due(out, false, true);
+    // a cut of this step that is being written may be of another history
+    const bool is_under_way = saving_ == k_ && outdated_ != k_ && saved_as_ == lineage_.until(k_);
+    if (!is_under_way) cut_due(out, false, true);
   }
 
   /// The rank of `peer` is done (rule 12). `ShardDone` follows when all ranks have said goodbye and the last cut is

@@ -62,7 +62,11 @@ DISTRIB_DECL void SyncShardCore::go_on_from(Step k, const Lineage& made) {
     // sums of the other kind cannot be continued: their workers send the contributions again
     if (std::exchange(in_tree_, has_tree && !began_in_order) != in_tree_) contributions_.clear();
     lineage_ = made.continued(k, began_in_order ? in_rank_order_ : settings_);
-    history_ = lineage_.digest();
+    // what is stored was made in the history before; workers send theirs again
+    if (std::exchange(history_, lineage_.digest()) != history_) {
+      contributions_.clear();
+      checksums_.erase(checksums_.lower_bound({k + 1, {}}), checksums_.end());
+    }
   }
   find_own_cuts();
 }
