@@ -1215,6 +1215,15 @@ struct OfTwoHistories {
 
 auto names_of(const SyncShardCore& core) -> std::vector<distrib::NamedCut> { return core.named_progress().all_cuts; }
 
+/// Pushes a contribution of rank 0 that was made in the present history of the shard.
+auto push_of_present(SyncShard& shard, Step step) {
+  return [&shard, step](ShardActions& out) {
+    Contribution contribution{step, 0, block(1), 0, 0};
+    contribution.history = shard.core.progress().history;
+    shard.core.push(10, contribution, out);
+  };
+}
+
 }  // namespace
 
 TEST_CASE("SyncShardCore: a cut of other settings starts a new history", "[ps]") {
@@ -1314,6 +1323,39 @@ TEST_CASE("SyncShardCore: a cut that was overwritten before it was read is refus
   shard.core.cut_loaded(Cut{2, block(-3), {}, {}, {}, job.old}, out);
   REQUIRE(out.size() == 1);
   CHECK(std::get<distrib::LoadCut>(out[0]).step == 0);
+}
+
+TEST_CASE("SyncShardCore: what was stored for one history counts in no other one", "[ps]") {
+  const OfTwoHistories job;
+  SyncShard shard = job.shard(4, job.old, {{2, job.old}, {4, job.old}});
+  tell(ShardStory{
+      {"join", shard.join(10), {"joined 10 k=4 cuts=0,2,4"}},
+      {"back to before the change", shard.restore(10, 2), {"load 2"}},
+      {"stored", push_of_present(shard, 3), {"pushed 10 step=3 k=2 cuts=0,2"}},
+      {"cut 2 is damaged", [&](ShardActions& out) { shard.core.cut_refused(out); }, {"load 0"}},
+      {"", [&](ShardActions& out) { shard.core.cut_loaded(Cut{0, block(0)}, out); }, {"joined 10 k=0 cuts=0"}},
+      {"", push_of_present(shard, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"step 3 is not done", push_of_present(shard, 2), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0"}},
+  });
+}
+
+TEST_CASE("SyncShardCore: it saves a step although a cut of that step, of another history, is being written", "[ps]") {
+  OfTwoHistories job;
+  job.after.cut_interval = 0;
+  SyncShard shard = job.shard(2, job.old, {{2, job.old}});
+  tell(ShardStory{
+      {"join", shard.join(10), {"joined 10 k=2 cuts=0,2"}},
+      {"", push_of_present(shard, 3), {"pushed 10 step=3 k=3 cuts=0,2"}},
+      {"asks", shard.save(), {"save 3 w=-8"}},
+      {"all go back to before the change", shard.restore(10, 0), {"load 0"}},
+      {"", [&](ShardActions& out) { shard.core.cut_loaded(Cut{0, block(0)}, out); }, {"joined 10 k=0 cuts=0"}},
+      {"", push_of_present(shard, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"", push_of_present(shard, 2), {"pushed 10 step=2 k=2 cuts=0"}},
+      {"", push_of_present(shard, 3), {"pushed 10 step=3 k=3 cuts=0"}},
+      {"asks", shard.save(), {}},
+      {"the other one is durable", shard.saved(3), {"save 3 w=-3", "notice 10 k=3 cuts=0"}},
+      {"", shard.saved(3), {"notice 10 k=3 cuts=0,3"}},
+  });
 }
 
 TEST_CASE("SyncShardCore: a due cut replaces a cut of another history; such cuts before the common cut are dropped",
