@@ -150,9 +150,9 @@ class AsyncShardCore {
   }
 
   /// A worker has finished its contribution `finished` and asks for values and `rows`. Answered with `ValuesReply` when
-  /// the shard has its initial values and the bound allows it; parked until then. In a job whose ranks change also until
-  /// the ranks of the step after `finished` cannot change any more, and a rank has made `finished`. `end_of_job`: answered when the
-  /// contributions of all ranks are in a durable cut. Ignored if the peer has not joined.
+  /// the shard has its initial values and the bound allows it; parked until then. In a job whose ranks change also
+  /// until the ranks of the step after `finished` cannot change any more, and a rank has made `finished`. `end_of_job`:
+  /// answered when the contributions of all ranks are in a durable cut. Ignored if the peer has not joined.
   ///
   /// Errors: `RefusedReply` with `ps_errc::no_such_row` if `rows` are not of this shard.
   void pull(Peer peer, Step finished, auto& out, PullRows rows = {}) {

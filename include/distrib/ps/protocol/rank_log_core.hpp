@@ -21,8 +21,8 @@ struct RankAnswer {
   std::uint64_t caller = 0;  ///< As it was passed with the proposal.
   bool taken = false;  ///< True: the entry is durable here, and in force. False: propose a step after `horizon`.
   Step horizon = 0;
-  std::error_code why =
-      {};  ///< Why it is not taken: `ps_errc::ranks_too_soon`, `bad_ranks`, `bad_rate` or `too_many_changes`.
+  /// Why it is not taken: `ps_errc::ranks_too_soon`, `bad_ranks`, `bad_rate` or `too_many_changes`.
+  std::error_code why = {};
 };
 
 /// One shard's part of the log of the ranks: takes proposals, says what must be durable before a value is told. Rules
