@@ -1341,6 +1341,25 @@ TEST_CASE("SyncShardCore: what was stored for one history counts in no other one
   });
 }
 
+TEST_CASE("SyncShardCore: what was stored before a damaged cut counts no more if the job is not replayable", "[ps]") {
+  Job job = story::job(1, 1, 99, 2);
+  job.replayable = false;
+  const Lineage lineage = story::only_lineage(job);
+  SyncShard shard{SyncShardCore{job, 0, sgd(), Cut{4, block(-4), {}, {}, {}, lineage},
+                                std::vector<DurableCut>{{2, lineage}, {4, lineage}}}};
+  tell(ShardStory{
+      {"join", shard.join(10), {"joined 10 k=4 cuts=0,2,4"}},
+      {"", shard.restore(10, 2), {"drop 4 unneeded", "load 2"}},
+      {"stored", push_of_present(shard, 3), {"pushed 10 step=3 k=2 cuts=0,2"}},
+      {"cut 2 is damaged", [&](ShardActions& out) { shard.core.cut_refused(out); }, {"load 0"}},
+      {"",
+       [&](ShardActions& out) { shard.core.cut_loaded(Cut{0, block(0), {}, {}, {}, {}}, out); },
+       {"joined 10 k=0 cuts=0"}},
+      {"", push_of_present(shard, 1), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"step 3 is not done", push_of_present(shard, 2), {"save 2 w=-2", "pushed 10 step=2 k=2 cuts=0"}},
+  });
+}
+
 TEST_CASE("SyncShardCore: it saves a step although a cut of that step, of another history, is being written", "[ps]") {
   OfTwoHistories job;
   job.after.cut_interval = 0;

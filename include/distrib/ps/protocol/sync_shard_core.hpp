@@ -239,10 +239,10 @@ class SyncShardCore {
   void cut_refused(auto& out) {
     if (!loading_ || k_ == 0) return;
     lose_cut(k_);
+    forget_after(cuts_.back(), out);
     k_ = cuts_.back();
     go_on_from(k_, lineage_);
     newest_.assign(ranks_, {k_});
-    contributions_.erase(contributions_.begin(), contributions_.upper_bound(k_));
     common_ = std::min(common_, k_);
     out(LoadCut{k_});
   }
