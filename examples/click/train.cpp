@@ -39,6 +39,7 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
   };
   distrib::ExportModel exports{.to = s.exported, .every = s.export_every};
   if (s.export_ms != 0) exports.every = std::chrono::milliseconds{s.export_ms};
+  if (s.export_bfloat16) exports.rows_as = distrib::FloatFormat::bfloat16;
   distrib::IoPool pool{flags.local() ? distrib::usable_cpus() : 2};
   auto trainer =
       distrib::train(WideDeep{.min_count = s.min_count, .max_rows = s.max_rows, .half_life = s.half_life})

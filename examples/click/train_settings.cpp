@@ -77,6 +77,7 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
       ->capture_default_str();
   app.add_option("--export_ms", s.export_ms, "Milliseconds between positions, instead of steps; 0: steps")
       ->check(count);
+  app.add_flag("--export_bfloat16", s.export_bfloat16, "Rows in that log are rounded to bfloat16: half of the bytes");
   app.add_option("--evaluate_every", s.evaluate_every, "Steps between evaluations; 0: a tenth of the job")
       ->check(count);
   app.add_option("--start_within", s.start_within, "Seconds that a worker waits for parameter servers at its start")

@@ -216,6 +216,12 @@ TEST_CASE("TrainingPlan: the model is exported as ExportModel says, if each step
   const distrib::ExportSettings time = exported(std::chrono::seconds{2}).plan().cut_settings().exports;
   CHECK(time.every_steps == 0);
   CHECK(time.every == std::chrono::milliseconds{2000});
+  const auto with_rows_as = [&](distrib::FloatFormat format) {
+    return bench.builder().with_hooks(distrib::ExportModel{.to = "log", .every = 7, .rows_as = format}).plan();
+  };
+  CHECK(steps.rows_as == distrib::FloatFormat::float32);
+  CHECK(with_rows_as(distrib::FloatFormat::bfloat16).cut_settings().exports.rows_as == distrib::FloatFormat::bfloat16);
+  CHECK(refusal(with_rows_as(distrib::FloatFormat::float16), 2, 3) == distrib::train_errc::bad_hook);
   CHECK(bench.builder().with_hooks(distrib::ExportModel{}).plan().cut_settings().exports == distrib::ExportSettings{});
 
   CHECK(refusal(exported(7).plan(), 2, 3) == std::error_code{});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/float_format.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <concepts>
@@ -47,6 +49,10 @@ struct ExportModel {
   /// How often: `100` (steps), or `std::chrono::milliseconds{500}`. By time the chief names the step whose state is
   /// exported. The last step is always exported.
   ExportInterval every = 1000;
+  /// Format of the rows of tables in the log: float32, or bfloat16, which is half of the bytes. Then replicas have each
+  /// number rounded to the nearest, ties to even; training goes on with what it has. Dense variables stay as they are.
+  /// May be changed when a job is started again: the next position has all rows.
+  FloatFormat rows_as = FloatFormat::float32;
 };
 
 }  // namespace v0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/server/shard_exports.hpp>
 
+#include <distrib/core/half.hpp>
 #include <distrib/export_log/directory_log.hpp>
 #include <distrib/export_log/log_part.hpp>
 #include <distrib/export_log/retire_log.hpp>
@@ -136,8 +137,8 @@ class StepOracle {
     for (; step_ < step; ++step_)
       for (auto& store : stores_) exported_store::update(*store, 3, step_ + 1);
   }
-  /// Checks that a view has what a pull of this step would give.
-  void check(const distrib::ModelView& view) {
+  /// Checks that a view has what a pull of this step would give, with rows rounded to `rows_as`.
+  void check(const distrib::ModelView& view, distrib::FloatFormat rows_as = distrib::FloatFormat::float32) {
     static const char* const names[] = {"words", "classes", "half"};
     std::vector<std::uint64_t> keys = exported_store::universe();
     keys.push_back(~std::uint64_t{0});  // a key that was never trained
@@ -158,8 +159,11 @@ class StepOracle {
         for (auto& store : stores_) {
           if (!store->layout().tables()[table].owns(key)) continue;
           const distrib::SharedBuffer values = store->values(pull);
-          REQUIRE(std::memcmp(values->data() + store->layout().wire_block_bytes(), row.data(), dim * sizeof(float)) ==
-                  0);
+          std::vector<float> pulled(dim);
+          std::memcpy(pulled.data(), values->data() + store->layout().wire_block_bytes(), dim * sizeof(float));
+          if (rows_as == distrib::FloatFormat::bfloat16)
+            for (float& value : pulled) value = distrib::detail::from_bfloat16(distrib::detail::to_bfloat16(value));
+          REQUIRE(std::memcmp(pulled.data(), row.data(), dim * sizeof(float)) == 0);
         }
       }
     }
@@ -202,12 +206,15 @@ auto check_size(const std::string& directory, const distrib::LogManifest& manife
 
 TEST_CASE("shards that export: a replica has what a pull of that step gives, also when shards are killed and go back",
           "[ps]") {
-  const std::uint32_t shards = GENERATE(1U, 2U);
+  const auto [shards, rows_as] =
+      GENERATE(std::pair{1U, distrib::FloatFormat::float32}, std::pair{2U, distrib::FloatFormat::float32},
+               std::pair{2U, distrib::FloatFormat::bfloat16});
   const support::TempDirectory directory;
   const distrib::Job job = exported_store::job(shards);
   ExportSettings settings;
   settings.directory = directory / "log";
   settings.every_steps = 4;
+  settings.rows_as = rows_as;
   std::vector<std::unique_ptr<ExportingShard>> all;
   std::vector<std::map<std::uint64_t, distrib::Cut>> cuts(shards);
   std::mt19937_64 random{shards};
@@ -238,7 +245,7 @@ TEST_CASE("shards that export: a replica has what a pull of that step gives, als
     if (!is_new) return;
     StepOracle fresh{shards};
     fresh.train_to(view.step());
-    fresh.check(view);
+    fresh.check(view, settings.rows_as);
   };
   for (int event = 0; event < events && all[0]->step < 400; ++event) {
     now += std::chrono::milliseconds{random() % 40};
@@ -584,6 +591,16 @@ TEST_CASE("a shard that starts where the log ends goes on with deltas, and expor
   finish(second);
   CHECK(newest().step == 10);
   CHECK_FALSE(newest().is_base());
+
+  settings.rows_as = distrib::FloatFormat::bfloat16;
+  ExportingShard rounded{job, 0, settings, 8};
+  rounded.open_at(&at_10);
+  finish(rounded);
+  for (int i = 0; i < 5; ++i) rounded.train();
+  finish(rounded);
+  CHECK(newest().step == 15);
+  CHECK(newest().is_base());  // no part has rows of two formats
+  settings.rows_as = distrib::FloatFormat::float32;
 
   const support::TempDirectory other;
   settings.directory = other / "log";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/store/exported_rows.hpp>
 
+#include <distrib/core/float_format.hpp>
+#include <distrib/core/half.hpp>
 #include <distrib/ps/store/shard_store.hpp>
 #include <distrib/ps/store/table_store.hpp>
 
@@ -14,9 +16,11 @@
 #include <map>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 using distrib::ExportedRows;
+using distrib::FloatFormat;
 using distrib::RowDigest;
 using distrib::ShardStore;
 
@@ -41,6 +45,11 @@ auto digest_of_copy(const CopiedTable& copy) -> RowDigest {
   return digest;
 }
 
+void round_rows(CopiedTable& table) {
+  for (auto& [key, row] : table)
+    for (float& value : row) value = distrib::detail::from_bfloat16(distrib::detail::to_bfloat16(value));
+}
+
 // Returns the rows of the tables in a cut, without slots.
 auto rows_of_cut(const ShardStore& store, const distrib::Cut& cut) -> std::vector<CopiedTable> {
   std::vector<CopiedTable> tables;
@@ -59,19 +68,22 @@ auto rows_of_cut(const ShardStore& store, const distrib::Cut& cut) -> std::vecto
 }  // namespace
 
 TEST_CASE("exported rows: what has changed since the last export makes a copy equal, and its digest is kept", "[ps]") {
-  const std::uint32_t shards = GENERATE(1U, 2U);
+  const auto [shards, rows_as] = GENERATE(std::pair{1U, FloatFormat::float32}, std::pair{2U, FloatFormat::float32},
+                                          std::pair{2U, FloatFormat::bfloat16});
   const std::uint64_t updates = DISTRIB_TEST_ADDRESS_SANITIZER ? 150 : 500;
   const distrib::Job job = exported_store::job(shards);
   ShardStore store{job, shards - 1, exported_store::updaters(), std::numeric_limits<std::uint64_t>::max()};
   store.keep_previous(true);
-  store.tables()->track_changes();
+  store.tables()->track_changes(rows_as);
   std::vector<CopiedTable> copies(3);
   std::mt19937_64 random{shards};
   std::vector<std::set<std::uint64_t>> updated(3);  // since the last export
   const auto exports = [&](bool all) {
     const std::vector<RowDigest> before = store.tables()->tracked_digests();
     const std::vector<ExportedRows> taken = store.tables()->take_changes(all);
-    const std::vector<CopiedTable> now = rows_of_cut(store, exported_store::cut_of(store, 0));
+    std::vector<CopiedTable> now = rows_of_cut(store, exported_store::cut_of(store, 0));
+    if (rows_as == FloatFormat::bfloat16)
+      for (CopiedTable& table : now) round_rows(table);
     for (std::size_t table = 0; table < taken.size(); ++table) {
       CAPTURE(table);
       apply_exported(copies[table], taken[table], store.layout().tables()[table].info().dim, all);

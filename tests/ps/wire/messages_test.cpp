@@ -93,7 +93,7 @@ TEST_CASE("messages: decoding returns what was encoded", "[ps]") {
 
 TEST_CASE("messages: what is exported is sent with the text of the job, and a push names the step's export", "[ps]") {
   distrib::CutSettings cuts{"here", 5, {}};
-  cuts.exports = {"log", 100, {}};
+  cuts.exports = {"log", 100, {}, distrib::FloatFormat::bfloat16};
   CHECK(carried(JoinRequest{1, "abc", "the job", cuts}).cuts.exports == cuts.exports);
   CHECK(carried(JoinRequest{1, "abc", {}, cuts}).cuts.exports == distrib::ExportSettings{});
   cuts.exports = {"log", 0, std::chrono::milliseconds{500}};

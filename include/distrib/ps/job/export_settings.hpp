@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/core/float_format.hpp>
 #include <distrib/ps/job/job.hpp>
 
 #include <chrono>
@@ -16,6 +17,7 @@ struct ExportSettings {
   std::string directory;  ///< A path on the machines of the parameter servers, or a URL. Empty: nothing is exported.
   std::uint64_t every_steps = 0;  ///< Each multiple of this number of steps is exported. 0: the chief names steps.
   std::chrono::milliseconds every{};  ///< How often the chief names a step, if `every_steps` is 0.
+  FloatFormat rows_as = FloatFormat::float32;  ///< Format of the rows of all tables in the log: float32 or bfloat16.
 
   [[nodiscard]] auto operator==(const ExportSettings&) const -> bool = default;
 };

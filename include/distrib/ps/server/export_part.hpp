@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/core/float_format.hpp>
 #include <distrib/export_log/log_objects.hpp>
 #include <distrib/export_log/log_part.hpp>
 #include <distrib/export_log/row_digest.hpp>
@@ -38,11 +39,13 @@ struct TakenPart {
 /// Writes the parts of one shard. A value. Threads: const members from any thread.
 class ExportPartWriter {
  public:
-  /// `shard`: 0 .. `Job::shards()` - 1.
-  DISTRIB_DECL ExportPartWriter(const Job& job, std::uint32_t shard);
+  /// `shard`: 0 .. `Job::shards()` - 1. `rows_as`: float32, or bfloat16 for the rows of all tables.
+  DISTRIB_DECL ExportPartWriter(const Job& job, std::uint32_t shard, FloatFormat rows_as = FloatFormat::float32);
 
-  /// Returns the digest of all that a shard has: of its dense block, and of its tables in the order of the job.
-  [[nodiscard]] DISTRIB_DECL static auto state(ByteView dense, std::span<const RowDigest> of_tables) -> RowDigest;
+  /// Returns the digest of all that a shard has: of its dense block, and of its tables in the order of the job. Rows that
+  /// are exported in another format are another state, because no part has rows of two formats.
+  [[nodiscard]] DISTRIB_DECL static auto state(ByteView dense, std::span<const RowDigest> of_tables,
+                                               FloatFormat rows_as = FloatFormat::float32) -> RowDigest;
 
   /// Returns the bytes of a part. Sorts keys, and needs the memory of the part once more. Fails as `write_log_part`.
   [[nodiscard]] DISTRIB_DECL auto write(const TakenPart& part, ErrorRef to) const -> std::vector<std::byte>;

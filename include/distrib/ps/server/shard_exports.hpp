@@ -118,7 +118,7 @@ class ShardExports final : public StoreObserver {
     wants_poll_ = true;
     part_is_next_ = false;
   }
-  [[nodiscard]] DISTRIB_DECL static auto state_of(ShardStore& store) -> RowDigest;
+  [[nodiscard]] DISTRIB_DECL auto state_of(ShardStore& store) const -> RowDigest;
   [[nodiscard]] DISTRIB_DECL static auto bytes_of_all_rows(const ShardStore& store) -> std::uint64_t;
 
   ExportSettings settings_;

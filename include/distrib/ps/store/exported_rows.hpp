@@ -12,7 +12,7 @@ inline namespace v0 {
 /// What one shard exports of its share of a table: all rows, or those that have changed since the last export. A value.
 struct ExportedRows {
   std::vector<std::uint64_t> keys;  ///< Keys of the rows, each once.
-  std::vector<float> values;  ///< Their weights, `dim` floats each.
+  std::vector<float> values;  ///< Their weights, `dim` floats each, rounded if they are exported as bfloat16.
   std::vector<std::uint64_t> gone;  ///< Keys that had a row at the last export and have none now, ascending.
   std::uint64_t rows = 0;  ///< Number of rows of the whole share.
   RowDigest digest;  ///< Of the whole share.

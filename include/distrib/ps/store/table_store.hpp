@@ -200,8 +200,9 @@ class TableStore {
   }
 
   /// From now on marks the rows that change, and keeps a digest of each table: for exports. Reads all rows once.
-  void track_changes() {
-    for (detail::ShardTable& table : tables_) table.track_changes();
+  /// `rows_as`: float32 or bfloat16; digests and exported rows are of rows rounded to that.
+  void track_changes(FloatFormat rows_as = FloatFormat::float32) {
+    for (detail::ShardTable& table : tables_) table.track_changes(rows_as);
   }
   /// Returns a fast digest of each table, in the job's order. Only after `track_changes`. Reads the rows that have
   /// changed since the last `take_changes`.

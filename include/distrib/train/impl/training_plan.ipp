@@ -126,8 +126,10 @@ DISTRIB_DECL auto TrainingPlan::cut_settings() const -> CutSettings {
             .incremental = save()->incremental};
   }
   if (exports())
-    cuts.exports = {
-        .directory = everywhere(exports()->to), .every_steps = exports()->every.steps, .every = exports()->every.time};
+    cuts.exports = {.directory = everywhere(exports()->to),
+                    .every_steps = exports()->every.steps,
+                    .every = exports()->every.time,
+                    .rows_as = exports()->rows_as};
   return cuts;
 }
 
@@ -135,6 +137,8 @@ DISTRIB_DECL void TrainingPlan::check_exports(const Job& job) const {
   const ExportModel& exported = *exports();
   if (exported.every.steps == 0 && exported.every.time.count() <= 0)
     throw_error(train_errc::bad_hook, "ExportModel: every is 0");
+  if (exported.rows_as == FloatFormat::float16)
+    throw_error(train_errc::bad_hook, "ExportModel: rows_as is float16; rows are exported as float32 or bfloat16");
   if (!has_repeatable_steps(job)) throw_error(train_errc::cannot_export, job.consistency.describe());
   for (const TableInfo& table : job.tables)
     if (table.kept_as == FloatFormat::float16)

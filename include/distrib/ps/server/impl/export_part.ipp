@@ -64,7 +64,7 @@ DISTRIB_DECL auto TakenPart::size_bytes() const noexcept -> std::uint64_t {
   return bytes;
 }
 
-DISTRIB_DECL ExportPartWriter::ExportPartWriter(const Job& job, std::uint32_t shard)
+DISTRIB_DECL ExportPartWriter::ExportPartWriter(const Job& job, std::uint32_t shard, FloatFormat rows_as)
     : layout_{job, shard}, shards_{job.shards()} {
   for (std::size_t i = 0; i < layout_.tables().size(); ++i) {
     const TableShare& share = layout_.tables()[i];
@@ -75,15 +75,18 @@ DISTRIB_DECL ExportPartWriter::ExportPartWriter(const Job& job, std::uint32_t sh
     table.settings.info.rows = share.info().rows;
     table.settings.info.initializer = share.info().initializer;
     // Rows that are kept as bfloat16 have values that bfloat16 can express.
-    if (share.info().kept_as == FloatFormat::bfloat16) table.settings.info.kept_as = FloatFormat::bfloat16;
+    const bool is_rounded = share.info().kept_as == FloatFormat::bfloat16;
+    table.settings.info.kept_as = is_rounded ? FloatFormat::bfloat16 : rows_as;
     table.settings.seed = job.seed;
     table.owned = detail::owned_ranges(share);
   }
   std::ranges::sort(tables_, {}, [](const Table& table) -> const std::string& { return table.settings.info.name; });
 }
 
-DISTRIB_DECL auto ExportPartWriter::state(ByteView dense, std::span<const RowDigest> of_tables) -> RowDigest {
+DISTRIB_DECL auto ExportPartWriter::state(ByteView dense, std::span<const RowDigest> of_tables, FloatFormat rows_as)
+    -> RowDigest {
   RowDigest state = row_digest(std::numeric_limits<std::uint64_t>::max(), dense);
+  if (rows_as != FloatFormat::float32) state += row_digest(std::numeric_limits<std::uint64_t>::max() - 1, {});
   for (std::size_t i = 0; i < of_tables.size(); ++i) {
     const std::array words{of_tables[i].first, of_tables[i].second};
     state += row_digest(i, std::as_bytes(std::span{words}));

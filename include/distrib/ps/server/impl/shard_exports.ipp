@@ -16,7 +16,7 @@ DISTRIB_DECL ShardExports::ShardExports(const Job& job, std::uint32_t shard, Exp
     : settings_{std::move(settings)},
       total_steps_{job.total_steps},
       job_settings_{settings_hash(job)},
-      writer_{std::make_shared<const ExportPartWriter>(job, shard)} {
+      writer_{std::make_shared<const ExportPartWriter>(job, shard, settings_.rows_as)} {
   rules_.shard = shard;
   rules_.shards = job.shards();
   rules_.synchronous = true;
@@ -25,7 +25,7 @@ DISTRIB_DECL ShardExports::ShardExports(const Job& job, std::uint32_t shard, Exp
 }
 
 DISTRIB_DECL void ShardExports::opened(ShardStore& store, Step step, const Lineage& made) {
-  if (store.tables() != nullptr) store.tables()->track_changes();
+  if (store.tables() != nullptr) store.tables()->track_changes(settings_.rows_as);
   begin(store, step, made);
   store.observe(this);
 }
@@ -64,10 +64,10 @@ DISTRIB_DECL auto ShardExports::bytes_of_all_rows(const ShardStore& store) -> st
   return bytes;
 }
 
-DISTRIB_DECL auto ShardExports::state_of(ShardStore& store) -> RowDigest {
+DISTRIB_DECL auto ShardExports::state_of(ShardStore& store) const -> RowDigest {
   std::vector<RowDigest> of_tables;
   if (store.tables() != nullptr) of_tables = store.tables()->tracked_digests();
-  return ExportPartWriter::state(store.dense()->bytes(), of_tables);
+  return ExportPartWriter::state(store.dense()->bytes(), of_tables, settings_.rows_as);
 }
 
 DISTRIB_DECL void ShardExports::name(Step step, std::uint64_t number) {
@@ -140,7 +140,7 @@ DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
   if (tables != nullptr) part->tables = tables->take_changes(plan.kind == ExportPlan::Kind::full);
   std::vector<RowDigest> of_tables;
   for (const ExportedRows& table : part->tables) of_tables.push_back(table.digest);
-  part->state = ExportPartWriter::state(part->dense->bytes(), of_tables);
+  part->state = ExportPartWriter::state(part->dense->bytes(), of_tables, settings_.rows_as);
   core_->taken();
   if (is_base) base_at_ = step;
   ++waiting_;

@@ -72,9 +72,11 @@ class ShardTable {
   }
 
   /// From now on, also after `load`, marks the rows that change, and keeps a digest. Costs a hash of each row that
-  /// changes for the first time, and 8 bytes.
-  void track_changes() {
+  /// changes for the first time, and 8 bytes. `rows_as`: float32 or bfloat16; digests are of rows rounded to that, and so
+  /// are the rows that `take_changes` returns.
+  void track_changes(FloatFormat rows_as = FloatFormat::float32) {
     changes_.emplace();
+    if (rows_as == FloatFormat::bfloat16) changes_->rounded.resize(layout_.dim);
     count_changes_from_here();
   }
   /// Returns the digest of all rows now. Only after `track_changes`. Reads the rows that have changed.
@@ -192,6 +194,7 @@ class ShardTable {
     std::vector<std::uint64_t> gone;  // evicted keys whose rows were there at the last export
     std::vector<RowMark> of_numbered;  // marks of numbered rows
     std::vector<RowMark> of_merged;  // for each merged key the mark that it got by the last `count`
+    std::vector<float> rounded;  // room for one row; empty: rows are exported as they are
   };
 
   // What has changed between two copies.
@@ -276,8 +279,10 @@ class ShardTable {
 
   // --- the export ---
 
-  [[nodiscard]] auto digest_of(std::uint64_t key, const float* row) const noexcept -> RowDigest {
-    return row_digest(key, std::as_bytes(std::span<const float>{weights_of(row), layout_.dim}));
+  // The weights of a row as they are exported. Valid until the next call.
+  [[nodiscard]] DISTRIB_DECL auto exported(const float* row) noexcept -> std::span<const float>;
+  [[nodiscard]] auto digest_of(std::uint64_t key, const float* row) noexcept -> RowDigest {
+    return row_digest(key, std::as_bytes(exported(row)));
   }
   // The marks that `count` has set; empty if nobody exports.
   [[nodiscard]] auto new_marks() noexcept -> std::span<RowMark> {

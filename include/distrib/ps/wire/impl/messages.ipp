@@ -125,6 +125,7 @@ DISTRIB_DECL void JoinRequest::encode(WireWriter& head) const {
   head.text(10, cuts.exports.directory);
   if (cuts.exports.every_steps != 0) head.varint(11, cuts.exports.every_steps);
   if (cuts.exports.every.count() > 0) head.varint(12, static_cast<std::uint64_t>(cuts.exports.every.count()));
+  if (cuts.exports.rows_as == FloatFormat::bfloat16) head.varint(16, 1);
 }
 
 DISTRIB_DECL auto JoinRequest::decode(ByteView head) -> bool {
@@ -145,6 +146,9 @@ DISTRIB_DECL auto JoinRequest::decode(ByteView head) -> bool {
       case wire_tag(13, WireType::varint): process = reader.uint32(); break;
       case wire_tag(14, WireType::varint): level = reader.uint32(); break;
       case wire_tag(15, WireType::varint): cuts.incremental = reader.uint64() != 0; break;
+      case wire_tag(16, WireType::varint):
+        cuts.exports.rows_as = reader.uint64() != 0 ? FloatFormat::bfloat16 : FloatFormat::float32;
+        break;
     }
   return reader.ok() && is_arithmetic(arithmetic) && level <= max_block_level;
 }

@@ -3,6 +3,8 @@
 
 #include <distrib/ps/store/detail/shard_table.hpp>
 
+#include <distrib/core/half.hpp>
+
 #include <distrib/core/bytes.hpp>
 #include <distrib/ps/job/error.hpp>
 
@@ -325,6 +327,14 @@ DISTRIB_DECL void ShardTable::order_changes() {
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
 }
 
+DISTRIB_DECL auto ShardTable::exported(const float* row) noexcept -> std::span<const float> {
+  const std::span<const float> weights{weights_of(row), layout_.dim};
+  if (changes_->rounded.empty()) return weights;
+  std::ranges::transform(weights, changes_->rounded.begin(),
+                         [](float weight) { return from_bfloat16(to_bfloat16(weight)); });
+  return changes_->rounded;
+}
+
 DISTRIB_DECL auto ShardTable::tracked_digest() -> RowDigest {
   order_changes();
   RowDigest digest = changes_->unchanged;
@@ -346,10 +356,10 @@ DISTRIB_DECL auto ShardTable::take_changes(bool all) -> ExportedRows {
   ExportedRows taken;
   taken.rows = rows();
   const auto take = [&](std::uint64_t key, const float* row) {
-    const float* const weights = weights_of(row);
+    const std::span<const float> weights = exported(row);
     taken.keys.push_back(key);
-    taken.values.insert(taken.values.end(), weights, weights + layout_.dim);
-    taken.digest += row_digest(key, std::as_bytes(std::span<const float>{weights, layout_.dim}));
+    taken.values.insert(taken.values.end(), weights.begin(), weights.end());
+    taken.digest += row_digest(key, std::as_bytes(weights));
   };
   const std::size_t expected = all ? rows() : changes.keys.size();
   taken.keys.reserve(expected);
