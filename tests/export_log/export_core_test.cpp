@@ -5,6 +5,8 @@
 #include "support/catch.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -334,11 +336,285 @@ TEST_CASE("a part that is written after the log has proven another state is on n
   CHECK(next.on == committed.name);
 }
 
-TEST_CASE("the number of an export decides when all rows are exported, if steps are named") {
+TEST_CASE("the number of an export decides when a base is due, if steps are named; the last step has all rows") {
   StartedCore one;
-  (void)one.core.plan(7, {}, 1);
+  CHECK_FALSE(one.core.plan(7, {}, 1000).with_base);  // the part itself has all rows
   one.core.written(7, part_of_core("a"), {});
-  CHECK(one.core.plan(1000, {}, 2).kind == ExportPlan::Kind::delta);  // by its label it would have all rows
+  CHECK_FALSE(one.core.plan(1000, {}, 2).with_base);  // by its label it would be due
   one.core.written(1000, part_of_core("b", part_of_core("a").name), {});
-  CHECK(one.core.plan(1001, {}, 1000).kind == ExportPlan::Kind::full);
+  const ExportPlan due = one.core.plan(1001, {}, 1000);
+  CHECK(due.kind == ExportPlan::Kind::delta);
+  CHECK(due.with_base);
+  const ExportPlan last = one.core.plan(1002, {}, 1000, true);
+  CHECK(last.kind == ExportPlan::Kind::full);
+  CHECK_FALSE(last.with_base);
+}
+
+namespace {
+
+/// Shards that export into one log, which is kept here. Each export is written and voted for at once; `polls` lets a
+/// shard commit what it can.
+struct CoresOnLog {
+  struct Shard {
+    std::optional<distrib::ExportCore> core;
+    std::optional<distrib::LogVote> vote;  // the newest one
+  };
+  distrib::LogHead head;
+  std::uint64_t version = 0;
+  std::map<std::string, std::string> texts;
+  std::vector<distrib::LogManifest> positions;
+  std::vector<std::string> removed;  // parts
+  std::vector<bool> has_new_base;  // of what was committed
+  std::vector<Shard> shards;
+
+  explicit CoresOnLog(std::uint32_t count, std::uint64_t base_every = 4) : shards(count), base_every_{base_every} {
+    for (std::uint32_t shard = 0; shard < count; ++shard) start(shard);
+  }
+  void start(std::uint32_t shard) {
+    distrib::ExportRules rules = StartedCore::rules();
+    rules.shard = shard;
+    rules.shards = static_cast<std::uint32_t>(shards.size());
+    rules.base_every = base_every_;
+    distrib::ExportMark mark;
+    if (shards[shard].core) mark = shards[shard].core->mark();
+    shards[shard].core.emplace(rules, 4, mark);
+    ExportActions out;
+    shards[shard].core->start(out);
+    perform(shard, std::move(out));
+  }
+  /// Exports a step and votes for it. If all rows are asked for as well, they are copied if `takes_base`.
+  auto exports(std::uint32_t shard, std::uint64_t step, bool takes_base = true, bool all_rows = false) -> ExportPlan {
+    distrib::ExportCore& core = *shards[shard].core;
+    ExportPlan plan = core.plan(step, {}, 0, all_rows);
+    if (plan.kind == ExportPlan::Kind::nothing) return plan;
+    if (plan.with_base && takes_base) core.base_taken();
+    core.written(step, {name_of(step, shard), bytes_of_delta, plan.on, {1, 1}}, {});
+    ExportActions out;
+    core.vote(out);
+    perform(shard, std::move(out));
+    return plan;
+  }
+  void polls(std::uint32_t shard) {
+    ExportActions out;
+    shards[shard].core->poll(out);
+    perform(shard, std::move(out));
+  }
+  /// All shards export a step, and learn of it.
+  void all_export(std::uint64_t step) {
+    for (std::uint32_t shard = 0; shard < shards.size(); ++shard) exports(shard, step);
+    for (std::uint32_t shard = 0; shard < shards.size(); ++shard) polls(shard);
+  }
+  void base_written(std::uint32_t shard, std::uint64_t label) {
+    shards[shard].core->base_written(label, name_of_base(label, shard), 100);
+  }
+  [[nodiscard]] auto newest() const -> const distrib::LogManifest& { return positions.back(); }
+  static auto name_of(std::uint64_t label, std::uint32_t shard) -> std::string {
+    return distrib::part_name(label, shard, 2, distrib::as_bytes("part"));
+  }
+  static auto name_of_base(std::uint64_t label, std::uint32_t shard) -> std::string {
+    return distrib::base_name(label, shard, 2, 1, distrib::as_bytes("base"));
+  }
+  static constexpr std::uint64_t bytes_of_delta = 10;
+
+ private:
+  void perform(std::uint32_t number, ExportActions todo) {
+    Shard& shard = shards[number];
+    std::error_code ignored;
+    for (std::size_t at = 0; at < todo.size(); ++at) {
+      const distrib::ExportAction action = todo[at];
+      if (std::holds_alternative<ReadLog>(action)) {
+        distrib::LogView view{head, std::to_string(version), std::nullopt};
+        if (!positions.empty()) view.manifest = positions.back();
+        shard.core->log_read(std::move(view), todo);
+      } else if (const auto* const swap = std::get_if<SwapHead>(&action)) {
+        const bool is_done = swap->version == std::to_string(version);
+        if (is_done) {
+          if (swap->head.position != head.position)
+            positions.push_back(distrib::parse_log_manifest(texts.at(swap->head.manifest), ignored).value());
+          head = swap->head;
+          ++version;
+        }
+        shard.core->swapped(is_done, todo);
+      } else if (const auto* const put = std::get_if<Put>(&action)) {
+        texts.try_emplace(put->name, put->text);
+        if (put->name.starts_with("votes/")) shard.vote = distrib::parse_log_vote(put->text, ignored);
+      } else if (const auto* const votes = std::get_if<ReadVotes>(&action)) {
+        std::vector<std::optional<distrib::LogVote>> read;
+        for (const std::string& name : votes->names) {
+          const auto text = texts.find(name);
+          read.push_back(text == texts.end() ? std::nullopt : distrib::parse_log_vote(text->second, ignored));
+        }
+        shard.core->votes_read(read, todo);
+      } else if (const auto* const remove = std::get_if<Remove>(&action)) {
+        if (remove->name.starts_with("parts/")) removed.push_back(remove->name);
+      } else if (const auto* const committed = std::get_if<Committed>(&action)) {
+        has_new_base.push_back(committed->has_new_base);
+      }
+    }
+  }
+
+  std::uint64_t base_every_;
+};
+
+}  // namespace
+
+TEST_CASE("a base is written beside deltas, and later votes carry it until a position names the bases of all shards") {
+  CoresOnLog log{2};
+  for (std::uint64_t step = 1; step <= 3; ++step) log.all_export(step);
+  CHECK_FALSE(log.newest().is_base());
+  const ExportPlan plan = log.exports(0, 4);
+  CHECK(plan.kind == ExportPlan::Kind::delta);
+  CHECK(plan.with_base);
+  CHECK(log.exports(1, 4).with_base);
+  log.polls(1);
+  CHECK(log.newest().step == 4);
+  log.base_written(0, 4);
+  log.all_export(5);
+  CHECK(log.newest().step == 5);  // no position waits for the other base
+  CHECK(log.newest().bases.empty());
+  REQUIRE(log.shards[0].vote->base);
+  CHECK(*log.shards[0].vote->base == distrib::LogBase{4, log.name_of(4, 0), log.name_of_base(4, 0), 100});
+  CHECK_FALSE(log.shards[1].vote->base);
+  log.base_written(1, 4);
+  log.exports(0, 6);
+  CHECK(log.positions.size() == 5);
+  log.exports(1, 6);
+  log.exports(1, 7);  // also carries it
+  log.polls(0);
+  REQUIRE(log.newest().bases.size() == 2);
+  for (std::uint32_t shard = 0; shard < 2; ++shard)
+    CHECK(log.newest().bases[shard] == distrib::LogBase{4, log.name_of(4, shard), log.name_of_base(4, shard), 100});
+  CHECK(log.positions[3].is_place_of(log.newest().bases));
+  CHECK(log.newest().base_bytes == 200);
+  CHECK(log.newest().delta_bytes == 2 * CoresOnLog::bytes_of_delta);
+  CHECK(log.has_new_base == std::vector<bool>{true, false, false, false, false, true});
+  // It is repeated, and is no new one.
+  log.exports(0, 7);
+  CHECK_FALSE(log.shards[0].vote->base);
+  log.polls(0);
+  CHECK(log.newest().step == 7);
+  CHECK(log.newest().bases == log.positions[5].bases);
+  CHECK(log.newest().delta_bytes == 4 * CoresOnLog::bytes_of_delta);
+  CHECK_FALSE(log.has_new_base.back());
+  log.all_export(8);
+  CHECK_FALSE(log.shards[1].vote->base);
+  CHECK(log.removed.empty());
+}
+
+TEST_CASE("a base that is written before its part is named, and one whose part is not counted is not") {
+  CoresOnLog log{1};
+  distrib::ExportCore& core = *log.shards[0].core;
+  for (std::uint64_t step = 1; step <= 3; ++step) log.all_export(step);
+  REQUIRE(core.plan(4, {}).with_base);
+  core.taken();
+  core.base_taken();
+  log.base_written(0, 4);
+  core.written(4, {log.name_of(4, 0), 10, log.name_of(3, 0), {}}, {});
+  log.polls(0);
+  CHECK_FALSE(log.shards[0].vote->base);  // it is of this label
+  log.all_export(5);
+  CHECK(log.newest().bases.size() == 1);
+
+  for (std::uint64_t step = 6; step <= 8; ++step) log.all_export(step);
+  log.exports(0, 9, true, true);  // the base of 8 is of no use: no delta leads back to it
+  log.base_written(0, 8);
+  log.polls(0);
+  CHECK(log.newest().is_base());
+  CHECK(log.newest().bases.empty());
+  log.all_export(10);
+  CHECK_FALSE(log.shards[0].vote->base);
+  CHECK(log.removed == std::vector<std::string>{log.name_of_base(8, 0)});
+}
+
+TEST_CASE("bases of different labels are not named, are removed, and the next ones are further apart") {
+  CoresOnLog log{2};
+  for (std::uint64_t step = 1; step <= 3; ++step) log.all_export(step);
+  log.exports(0, 4);
+  log.exports(1, 4, false);
+  log.polls(0);
+  log.polls(1);
+  log.base_written(0, 4);
+  for (std::uint64_t step = 5; step <= 7; ++step) log.all_export(step);
+  const ExportPlan of_first = log.exports(0, 8);
+  CHECK(of_first.with_base);  // twice the distance
+  CHECK(log.exports(1, 8, false).with_base);
+  log.base_written(0, 8);
+  log.polls(0);
+  log.polls(1);
+  CHECK(log.removed == std::vector<std::string>{log.name_of_base(4, 0)});
+  for (std::uint64_t step = 9; step <= 15; ++step) {
+    log.exports(0, step);
+    CHECK(log.exports(1, step).with_base == (step == 12));
+    log.polls(0);
+    log.polls(1);
+    if (step == 12) log.base_written(1, 12);
+    CHECK(log.newest().step == step);
+    CHECK(log.newest().bases.empty());
+  }
+  CHECK(log.exports(0, 16).with_base);
+  CHECK(log.exports(1, 16).with_base);
+  for (std::uint32_t shard = 0; shard < 2; ++shard) log.polls(shard);
+  for (std::uint32_t shard = 0; shard < 2; ++shard) log.base_written(shard, 16);
+  log.all_export(17);
+  REQUIRE(log.newest().bases.size() == 2);
+  CHECK(log.newest().bases[0].label == 16);
+  log.all_export(18);
+  CHECK(log.removed.size() == 3);
+}
+
+TEST_CASE("a base that failed, or of a process before, is in no vote") {
+  CoresOnLog log{1};
+  for (std::uint64_t step = 1; step <= 4; ++step) log.all_export(step);
+  SECTION("it failed") {
+    log.shards[0].core->base_dropped(4);
+    log.all_export(5);
+    CHECK_FALSE(log.shards[0].vote->base);
+    for (std::uint64_t step = 6; step <= 7; ++step) log.all_export(step);
+    CHECK(log.exports(0, 8).with_base);
+  }
+  SECTION("the process started again") {
+    log.base_written(0, 4);
+    log.exports(0, 5);
+    REQUIRE(log.shards[0].vote->base);
+    log.start(0);
+    CHECK(log.shards[0].vote->epoch == 2);
+    CHECK(log.shards[0].vote->label == 5);
+    CHECK_FALSE(log.shards[0].vote->base);
+    log.base_written(0, 4);  // the answer came late
+    log.polls(0);
+    log.all_export(6);
+    CHECK_FALSE(log.shards[0].vote->base);
+    CHECK(log.newest().bases.empty());
+    CHECK(log.newest().step == 6);
+  }
+  SECTION("another process had its number meanwhile") {
+    log.base_written(0, 4);
+    log.exports(0, 5);
+    ++log.head.epochs[0];
+    ++log.version;
+    log.polls(0);
+    log.polls(0);
+    CHECK(log.shards[0].vote->epoch == 3);
+    CHECK_FALSE(log.shards[0].vote->base);
+    log.polls(0);
+    CHECK(log.newest().step == 5);
+    CHECK(log.newest().bases.empty());
+  }
+}
+
+TEST_CASE("a base is due when the deltas outweigh the one before, at each fourth export") {
+  CoresOnLog log{1, 1000};
+  std::vector<std::uint64_t> due;
+  for (std::uint64_t step = 1; step <= 40; ++step) {
+    if (log.exports(0, step, true, step == 1).with_base) due.push_back(step);
+    log.polls(0);
+    if (step == 6) log.base_written(0, 4);
+    if (step == 29) log.base_written(0, 20);
+  }
+  // The first one has 10 bytes, so it is due at once; the second one has 100. While one is written, no other one
+  // begins.
+  CHECK(due == std::vector<std::uint64_t>{4, 20});
+  CHECK(log.positions[6].bases.size() == 1);
+  CHECK(log.positions[28].delta_bytes == 230);
+  CHECK(log.positions[29].base_bytes == 100);
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 using distrib::Error;
 
@@ -30,6 +31,15 @@ auto manifest_of_test() -> distrib::LogManifest {
   table.rows = 3;
   table.digest = {~std::uint64_t{0}, 4};
   manifest.tables.push_back(table);
+  return manifest;
+}
+
+// A position that follows the one of `manifest_of_test` and names bases.
+auto manifest_with_bases() -> distrib::LogManifest {
+  distrib::LogManifest manifest = manifest_of_test();
+  manifest.parts[0].on = part_of_test;
+  manifest.bases.push_back(
+      {5, part_of_test, "parts/00000000000000000005-s0-of-1-base-e1-" + object_hash + ".safetensors", 700});
   return manifest;
 }
 
@@ -67,6 +77,56 @@ TEST_CASE("objects of a log are read as they were written") {
   vote.part = {part_of_test, 1000, part_of_test, {1, 2}};
   vote.tables = manifest.tables;
   CHECK(distrib::parse_log_vote(to_text(vote), error) == vote);
+
+  const distrib::LogManifest with_bases = manifest_with_bases();
+  CHECK(distrib::parse_log_manifest(to_text(with_bases), error) == with_bases);
+  CHECK(to_text(manifest).find("bases") == std::string::npos);
+  CHECK(to_text(vote).find("base") == std::string::npos);
+  vote.base = with_bases.bases[0];
+  CHECK(distrib::parse_log_vote(to_text(vote), error) == vote);
+}
+
+TEST_CASE("bases belong to the position whose parts they name, and to no other") {
+  const distrib::LogManifest manifest = manifest_of_test();
+  std::vector<distrib::LogBase> bases = manifest_with_bases().bases;
+  CHECK(manifest.is_place_of(bases));
+  CHECK_FALSE(manifest.is_place_of({}));
+  bases.push_back(bases[0]);
+  CHECK_FALSE(manifest.is_place_of(bases));
+  bases.pop_back();
+  bases[0].of = bases[0].name;
+  CHECK_FALSE(manifest.is_place_of(bases));
+}
+
+TEST_CASE("bases of another form are refused") {
+  Error error;
+  const std::string text = to_text(manifest_with_bases());
+  CHECK(!refuses_manifest(text, R"("bytes":700)", R"("bytes":700,"unknown":1)"));
+  CHECK(refuses_manifest(text, R"("bytes":700)", R"("bytes":-700)"));
+  CHECK(refuses_manifest(text, R"("bytes":700)", R"("bytes":18446744073709551615)"));
+  CHECK(refuses_manifest(text, R"("label":5,)", ""));
+  CHECK(refuses_manifest(text, R"("label":5)", R"("label":"5")"));
+  CHECK(refuses_manifest(text, R"("of":"parts/)", R"("of":"parts/../)"));
+  CHECK(refuses_manifest(text, R"("of":"parts/)", R"("of":"/)"));
+  CHECK(refuses_manifest(text, "-base-e1-", "-base-e1/"));
+  CHECK(refuses_manifest(text, "-base-e1-a", "-base-e1-"));  // no hash
+  CHECK(refuses_manifest(text, R"("bases":[)", R"("bases":{"a":[)"));
+  distrib::LogManifest two = manifest_with_bases();
+  two.bases.push_back(two.bases[0]);
+  CHECK(!distrib::parse_log_manifest(to_text(two), error));  // more than shards
+  two.parts.push_back(two.parts[0]);
+  CHECK(distrib::parse_log_manifest(to_text(two), error) == two);
+  ++two.bases[1].label;
+  CHECK(!distrib::parse_log_manifest(to_text(two), error));
+
+  distrib::LogVote vote;
+  vote.label = vote.step = 7;
+  vote.part = {part_of_test, 1000, part_of_test, {1, 2}};
+  vote.base = manifest_with_bases().bases[0];
+  std::string voted = to_text(vote);
+  CHECK(distrib::parse_log_vote(voted, error) == vote);
+  voted.replace(voted.find("-base-e1"), 8, "/../e1aa");
+  CHECK(!distrib::parse_log_vote(voted, error));
 }
 
 TEST_CASE("a position has the bytes that a reader that begins must read") {
@@ -103,6 +163,15 @@ TEST_CASE("a position has the bytes that a reader that begins must read") {
     return unknown;
   }());
   CHECK_FALSE(follow(old, 5000).outweighs_base());
+  // From a position on that names bases, they count from there.
+  distrib::LogManifest named = fourth;
+  named.bases = manifest_with_bases().bases;
+  named.parts[0].bytes = 40;
+  named.add_up_bytes(&fourth);
+  CHECK(named.base_bytes == 700);
+  CHECK(named.delta_bytes == 40);
+  CHECK(follow(named, 50).base_bytes == 700);
+  CHECK(follow(named, 50).delta_bytes == 90);
   CHECK(follow(manifest_of_test(), 30).base_bytes == 1000);
   CHECK(follow(manifest_of_test(), 30).delta_bytes == 30);
 }
@@ -133,6 +202,10 @@ TEST_CASE("names of objects have the hash of their bytes, and lead nowhere else"
   CHECK(name.starts_with("parts/00000000000000000007-s3-of-4-2d711642b726b044"));
   CHECK(distrib::is_log_object(name));
   CHECK(distrib::hash_in_name(name) == distrib::sha256(distrib::as_bytes("x")));
+  const std::string base = distrib::base_name(7, 3, 4, 12, distrib::as_bytes("x"));
+  CHECK(base.starts_with("parts/00000000000000000007-s3-of-4-base-e12-2d711642b726b044"));
+  CHECK(distrib::is_log_object(base));
+  CHECK(distrib::hash_in_name(base) == distrib::sha256(distrib::as_bytes("x")));
   CHECK(distrib::vote_name(7, 3, 2) == "votes/00000000000000000007-s3-e2.json");
   CHECK(!distrib::hash_in_name(distrib::vote_name(7, 3, 2)));
   for (const char* wrong : {"", "head", "parts", "parts/", "parts/.x", "parts/../head", "parts/a/b", "/parts/a",

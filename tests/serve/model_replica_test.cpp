@@ -21,6 +21,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <vector>
 
 using distrib::ModelReplica;
 
@@ -167,6 +168,44 @@ TEST_CASE("a view that is kept delays the version after the next one") {
   CHECK(replica.view().position() == 3);
 }
 
+TEST_CASE("a replica begins with bases that were written beside deltas, or with older ones if these are damaged") {
+  const support::TempDirectory directory;
+  const std::string path = directory / "log";
+  support::ExportedJob job{path, 2, 1, {}, 4};
+  ModelReplica follows{{path}};
+  std::vector<std::string> bases;
+  for (std::uint64_t step = 1; step <= 11; ++step) {
+    for (std::uint64_t key = 0; key < 20; ++key) job.rows[step * 100 + key] = {1, 2, 3, static_cast<float>(step)};
+    job.rows.erase((step - 1) * 100);
+    job.export_at(step);
+    if (step % 4 == 2) bases = job.write_bases();
+    REQUIRE(follows.poll());
+    CHECK(follows.status().tables.at(0).digest == job.digest());
+  }
+  CHECK(follows.status().counts.bases == 1);  // it needs none
+  distrib::Error error;
+  CHECK(retire_log(job.log(), error) == 3);  // so there is no position with all rows any more
+  ModelReplica begins{{path}};
+  REQUIRE(begins.poll());
+  CHECK(begins.status().position == 11);
+  CHECK(begins.status().counts.bases == 1);
+  CHECK(begins.status().tables.at(0).digest == job.digest());
+  begins.hold(8);  // the position whose rows the bases have
+  CHECK(begins.poll());
+  CHECK(begins.status().position == 8);
+  CHECK(row_in(begins.view(), 820) == support::ExportedJob::initial(820));
+  CHECK(row_in(begins.view(), 819) == ReplicaTestRow{1, 2, 3, 8});
+
+  REQUIRE(bases.size() == 2);
+  std::filesystem::remove(path + "/" + bases[1]);
+  ModelReplica older{{path}};
+  CHECK_FALSE(older.poll());
+  CHECK(older.status().last_error.code == distrib::export_errc::missing_object);
+  REQUIRE(older.poll());
+  CHECK(older.status().position == 11);
+  CHECK(older.status().tables.at(0).digest == job.digest());
+}
+
 TEST_CASE("a replica recovers from objects that are missing or damaged, and keeps what it serves") {
   FollowedJob followed;
   ModelReplica replica{{followed.path}};
@@ -282,7 +321,7 @@ TEST_CASE("the memory of a replica stays the same over deltas and bases, and whi
   constexpr std::uint64_t rows = 1200;
   constexpr std::uint64_t base_every = 21;  // 20 deltas, then a base
   const auto bucket = std::make_shared<support::MapObjects>();
-  support::ExportedJob job{"map://bucket/log", 1, 1, support::map_stores(bucket), base_every};
+  support::ExportedJob job{"map://bucket/log", 1, 1, support::map_stores(bucket)};
   ModelReplica replica{{"map://bucket/log", support::map_stores(bucket)}};
   std::mt19937_64 dice{5};
   std::optional<distrib::ModelView> kept;
@@ -298,7 +337,7 @@ TEST_CASE("the memory of a replica stays the same over deltas and bases, and whi
     for (int i = 0; i < 60; ++i)
       job.rows[job.rows.lower_bound(dice() % 90'000)->first][0] = static_cast<float>(position);
     for (int i = 0; i < 40; ++i) job.rows.erase(job.rows.lower_bound(dice() % 90'000));
-    job.export_at(position);
+    job.export_at(position, position % base_every == 0);
     if (position == 100) {  // a reader keeps its view for 30 positions
       kept.emplace(replica.view());
       key_of_kept = job.rows.begin()->first;

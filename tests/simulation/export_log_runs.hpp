@@ -25,11 +25,12 @@
 #include <variant>
 #include <vector>
 
-/// Random runs of the cores of an export log, under kills, zombies, rewinds, lost disks, and reads that are late, old or
-/// damaged. A small job with one table is trained by one to three shards; its values are hashes, so each state can be
-/// computed again. What is committed must be a state of one history, what is served must be committed, and positions
-/// must not fall. In half of the synchronous runs parts are copied at a step and written later, as a shard that trains
-/// does it.
+/// Random runs of the cores of an export log, under kills, zombies, rewinds, lost disks, and reads that are late, old
+/// or damaged. A small job with one table is trained by one to three shards; its values are hashes, so each state can
+/// be computed again. What is committed must be a state of one history, what is served must be committed, and
+/// positions must not fall. In half of the synchronous runs parts are copied at a step and written later, as a shard
+/// that trains does it. Bases are copied at a step and written at a drawn time later. A position that names bases must
+/// follow, by deltas, from the position that has their rows.
 namespace simulation {
 
 /// A mistake that is planted in a core, or in what it stands on.
@@ -48,6 +49,9 @@ enum class ExportMistake {
   dirty_lost,
   shard_budget,
   use_lost,
+  base_of_other_step,
+  mixed_bases,
+  kept_base,
 };
 
 /// Returns a hash of three numbers.
@@ -174,6 +178,9 @@ class ExportRuns {
   [[nodiscard]] auto refused() const { return refused_; }
   [[nodiscard]] auto kills() const { return kills_; }
   [[nodiscard]] auto rewinds() const { return rewinds_; }
+  /// How often a position has named bases, and how often a reader began with them.
+  [[nodiscard]] auto named_bases() const { return named_bases_; }
+  [[nodiscard]] auto begun_with_bases() const { return begun_with_bases_; }
 
  private:
   struct Cut {
@@ -191,6 +198,7 @@ class ExportRuns {
     History history;
     std::set<std::uint64_t> dirty;
     std::uint64_t step = 0;
+    std::uint64_t due = 0;  // of a base: not written before
   };
 
   struct Process {
@@ -200,6 +208,7 @@ class ExportRuns {
     bool alive = false;
     std::shared_ptr<Disk> disk = std::make_shared<Disk>();
     ExportedModel model = {};
+    ExportedModel exported = {};  // as of the last export
     History history = {};
     std::set<std::uint64_t> dirty = {};
     std::uint64_t step = 0;
@@ -210,6 +219,8 @@ class ExportRuns {
     std::optional<distrib::LogManifest> newest = {};  // as it was really read
     std::deque<distrib::ExportAction> todo = {};
     std::deque<Copied> copied = {};
+    std::optional<Copied> base = {};
+    std::optional<distrib::LogBase> kept_base = {};  // of the newest vote with one, also of the process before
     std::string last_written = {};
   };
 
@@ -319,6 +330,7 @@ class ExportRuns {
     shard.dirty.clear();
     shard.todo.clear();
     shard.copied.clear();
+    shard.base.reset();
     shard.last_written.clear();
     shard.newest.reset();
     distrib::ExportMark mark;
@@ -396,10 +408,17 @@ class ExportRuns {
     }
     if (!is_calm_ && chance(10)) return;  // the part could not be written: what has changed is still known
     shard.copied.push_back({plan, shard.model, shard.history, std::exchange(shard.dirty, {}), shard.step});
-    if (writes_later_) {
-      shard.core->taken();
-      return save(shard, plan.label, false);
+    if (writes_later_) shard.core->taken();
+    if (plan.with_base) {
+      shard.base = shard.copied.back();
+      shard.base->plan.kind = distrib::ExportPlan::Kind::full;
+      shard.base->plan.on.clear();
+      shard.base->due = now_ + below(150);
+      if (mistake_ == ExportMistake::base_of_other_step) shard.base->model = shard.exported;
+      shard.core->base_taken();
     }
+    shard.exported = shard.model;
+    if (writes_later_) return save(shard, plan.label, false);
     write_copied(shard);
     save(shard, plan.label, true);
     act(shard, [&](auto& out) { shard.core->vote(out); });
@@ -413,9 +432,17 @@ class ExportRuns {
     distrib::LogTable table = table_settings();
     table.rows = one.model.rows.size();
     for (const auto& [key, row] : one.model.rows) table.digest += row_of(key, row);
-    distrib::LogPart part = write_part(shard, one);
+    distrib::LogPart part = write_part(shard, one, false);
     shard.last_written = part.name;
     shard.core->written(one.step, std::move(part), {table});
+  }
+
+  void write_base(Process& shard) {
+    Copied one = std::move(*shard.base);
+    shard.base.reset();
+    if (!is_calm_ && chance(30)) return shard.core->base_dropped(one.plan.label);
+    const distrib::LogPart base = write_part(shard, one, true);
+    shard.core->base_written(one.plan.label, base.name, base.bytes);
   }
 
   // Of a synchronous job only some exports are cuts, too: the others can be made again.
@@ -446,7 +473,7 @@ class ExportRuns {
     return table;
   }
 
-  auto write_part(const Process& shard, const Copied& copied) -> distrib::LogPart {
+  auto write_part(const Process& shard, const Copied& copied, bool is_base) -> distrib::LogPart {
     const distrib::ExportPlan& plan = copied.plan;
     const ExportedModel& model = copied.model;
     const bool is_full = plan.kind == distrib::ExportPlan::Kind::full;
@@ -486,7 +513,9 @@ class ExportRuns {
     distrib::Error error;
     const std::vector<std::byte> bytes = distrib::write_log_part(contents, error);
     if (error) throw std::logic_error{"a part cannot be written"};
-    const std::string name = distrib::part_name(plan.label, shard.number, shard.of, bytes);
+    const std::string name = is_base
+                                 ? distrib::base_name(plan.label, shard.number, shard.of, shard.core->epoch(), bytes)
+                                 : distrib::part_name(plan.label, shard.number, shard.of, bytes);
     store_.put(name, bytes, error);
     parts_.insert_or_assign(name, TruePart{model, copied.history, copied.step, shard.number, shard.real_epoch});
     return {name, bytes.size(), plan.on, digest_of(model)};
@@ -498,6 +527,7 @@ class ExportRuns {
       if (is_calm_ || !chance(15)) write_copied(shard);
       return;
     }
+    if (shard.base && shard.base->due <= now_ && chance(300)) return write_base(shard);
     if (shard.todo.empty()) {
       if (!shard.core->is_busy()) act(shard, [&](auto& out) { shard.core->poll(out); });
       return;
@@ -528,13 +558,15 @@ class ExportRuns {
       }
       act(shard, [&](auto& out) { shard.core->swapped(done, out); });
     } else if (const auto* const put = std::get_if<distrib::export_action::Put>(&action)) {
-      store_.put(put->name, distrib::as_bytes(put->text), error);
-      // A part counts for the newest process that votes for it: the one that wrote it, or one that started from its cut.
+      store_.put(put->name, distrib::as_bytes(changed(shard, *put)), error);
+      // A part counts for the newest process that votes for it: the one that wrote it, or one that started from its
+      // cut.
       if (const auto own = vote(put->name)) {
         std::uint64_t& epoch = parts_.at(own->part.name).real_epoch;
         epoch = std::max(epoch, shard.real_epoch);
       }
     } else if (const auto* const remove = std::get_if<distrib::export_action::Remove>(&action)) {
+      if (names_of_bases_.contains(remove->name)) throw std::logic_error{"removed a base that a position names"};
       store_.remove(remove->name, error);
     } else if (const auto* const votes = std::get_if<distrib::export_action::ReadVotes>(&action)) {
       std::vector<std::optional<distrib::LogVote>> read;
@@ -572,8 +604,19 @@ class ExportRuns {
       view.manifest->parts[shard.number].name = trusted;
     }
   }
+  auto changed(Process& shard, const distrib::export_action::Put& put) const -> std::string {
+    distrib::Error error;
+    auto vote = distrib::parse_log_vote(put.text, error);
+    if (mistake_ != ExportMistake::kept_base || !vote) return put.text;
+    if (vote->base) shard.kept_base = vote->base;
+    vote->base = shard.kept_base;
+    return to_text(*vote);
+  }
   void change(Process& shard, const distrib::export_action::ReadVotes& asked,
               std::vector<std::optional<distrib::LogVote>>& votes) {
+    if (mistake_ == ExportMistake::mixed_bases && !votes.empty() && votes[0] && votes[0]->base)
+      for (auto& one : votes)
+        if (one && one->base) one->base->label = votes[0]->base->label;
     const auto& manifest = shard.newest;
     for (std::size_t i = 0; i < votes.size(); ++i) {
       auto& one = votes[i];
@@ -617,6 +660,25 @@ class ExportRuns {
       throw std::logic_error{"committed, and not the state of that step"};
     truth_.insert_or_assign(name, std::move(whole));
     order_.push_back(name);
+    check_bases(*manifest);
+    manifests_.insert_or_assign(name, *manifest);
+  }
+
+  // A reader that begins with the bases of a position gets from the position with their rows to this one by deltas.
+  void check_bases(const distrib::LogManifest& manifest) {
+    const auto before = manifests_.find(manifest.before);
+    if (before == manifests_.end() || manifest.is_base()) {
+      if (!manifest.bases.empty()) throw std::logic_error{"bases at a position with all rows"};
+      return;
+    }
+    if (manifest.bases == before->second.bases) return;
+    if (manifest.bases.empty()) throw std::logic_error{"a position without the bases of the one before"};
+    auto at = before;
+    for (; !at->second.is_place_of(manifest.bases); at = manifests_.find(at->second.before))
+      if (at->second.is_base() || !manifests_.contains(at->second.before))
+        throw std::logic_error{"named bases whose rows no position has"};
+    ++named_bases_;
+    for (const distrib::LogBase& base : manifest.bases) names_of_bases_.insert(base.name);
   }
 
   auto oracle(const History& history, std::uint64_t step) -> const ExportedModel& {
@@ -662,12 +724,14 @@ class ExportRuns {
         return told([&](auto& out) { follow_->object_failed(out); });
       std::vector<std::byte> bytes = at->second.bytes;
       if (damage_ != 0 && chance(damage_)) damage(bytes);
+      reads_base_ |= asked->name.find("-base-") != std::string::npos;
       told([&](auto& out) {
         follow_->object_read(bytes, out);
         for (const auto& one : out)
           if (const auto* const part = std::get_if<distrib::follow_action::Apply>(&one)) replica_->apply(part->part);
       });
     } else if (const auto* const begin = std::get_if<distrib::follow_action::Begin>(&action)) {
+      reads_base_ = false;
       replica_->begin(begin->from_base, begin->manifest);
     } else if (const auto* const finish = std::get_if<distrib::follow_action::Finish>(&action)) {
       const std::error_code error = replica_->finish(finish->manifest, digests_);
@@ -706,6 +770,7 @@ class ExportRuns {
   }
   void accepted() {
     ++served_;
+    if (reads_base_) ++begun_with_bases_;
     const auto truth = truth_.find(follow_->manifest_name());
     if (truth == truth_.end()) throw std::logic_error{"served, and never committed"};
     const distrib::ReplicaStore::Reader reader{*replica_};
@@ -827,6 +892,7 @@ class ExportRuns {
         (*shard->disk)[label] = {whole.only(groups_of(*shard)), cut.history, cut.lineage, {}};
         steps_[{shard->disk.get(), label}] = step_of_label(*old.front(), label);
       }
+      if (shards == old_shards) shard->kept_base = old[shard->number]->kept_base;
       start(*shard, label);
       if (synchronous_) drop_cuts_of_others(*shard, label);
     }
@@ -851,6 +917,8 @@ class ExportRuns {
   std::map<std::uint32_t, std::uint64_t> real_epochs_;
   std::map<std::string, TruePart> parts_;
   std::map<std::string, ExportedModel> truth_;  // by manifest
+  std::map<std::string, distrib::LogManifest> manifests_;
+  std::set<std::string> names_of_bases_;  // that positions name
   std::vector<std::string> order_;
   std::map<History, std::vector<ExportedModel>> oracles_;
   std::optional<distrib::LogManifest> newest_manifest_;
@@ -864,6 +932,9 @@ class ExportRuns {
   std::uint64_t refused_ = 0;
   std::uint64_t kills_ = 0;
   std::uint64_t rewinds_ = 0;
+  std::uint64_t named_bases_ = 0;
+  std::uint64_t begun_with_bases_ = 0;
+  bool reads_base_ = false;  // in this attempt
 };
 
 }  // namespace simulation

@@ -43,15 +43,22 @@ constexpr PlantedExport planted_exports[] = {
     {ExportMistake::dirty_lost, "a shard that starts counts changes from the committed part", false},
     {ExportMistake::shard_budget, "a quota is shared by all groups of a shard", true},
     {ExportMistake::use_lost, "a cut does not keep how often keys were used", true},
+    {ExportMistake::base_of_other_step, "a base has the rows of the export before", false},
+    {ExportMistake::mixed_bases, "bases of different labels are named together", true},
+    {ExportMistake::kept_base, "a process that starts votes for the base of the one before", true},
 };
 
 }  // namespace
 
 TEST_CASE("an export log serves only committed states of one history, whatever fails") {
+  std::uint64_t begun_with_bases = 0;
   for (std::uint64_t seed = 0; seed < seeds_of_export; ++seed) {
     CAPTURE(seed);
-    REQUIRE(run_export(seed, ExportMistake::none, true).empty());
+    simulation::ExportRuns run{seed, ExportMistake::none, true};
+    REQUIRE(run.run().empty());
+    begun_with_bases += run.begun_with_bases();
   }
+  CHECK(begun_with_bases > seeds_of_export / 20);
 }
 
 TEST_CASE("random runs find each mistake that is planted in an export log") {
@@ -72,6 +79,8 @@ TEST_CASE("more runs of an export log", "[.][seeds]") {
   std::uint64_t refused = 0;
   std::uint64_t kills = 0;
   std::uint64_t rewinds = 0;
+  std::uint64_t named_bases = 0;
+  std::uint64_t begun_with_bases = 0;
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> wrong;  // how often, first seed
   for (std::uint64_t seed = told.from; seed < told.from + count; ++seed) {
     simulation::ExportRuns run{seed, ExportMistake::none, true};
@@ -81,6 +90,8 @@ TEST_CASE("more runs of an export log", "[.][seeds]") {
     refused += run.refused();
     kills += run.kills();
     rewinds += run.rewinds();
+    named_bases += run.named_bases();
+    begun_with_bases += run.begun_with_bases();
     if ((seed + 1) % 1000 == 0) {
       std::printf("export logs: seed %lu\n", static_cast<unsigned long>(seed + 1));
       std::fflush(stdout);
@@ -89,10 +100,12 @@ TEST_CASE("more runs of an export log", "[.][seeds]") {
   for (const auto& [what, often] : wrong)
     std::printf("  %lu (first %lu): %s\n", static_cast<unsigned long>(often.first),
                 static_cast<unsigned long>(often.second), what.c_str());
-  std::printf("export logs: %lu runs; positions committed %lu, served %lu, refused %lu; kills %lu, rewinds %lu\n",
-              static_cast<unsigned long>(count), static_cast<unsigned long>(commits),
-              static_cast<unsigned long>(served), static_cast<unsigned long>(refused),
-              static_cast<unsigned long>(kills), static_cast<unsigned long>(rewinds));
+  std::printf(
+      "export logs: %lu runs; positions committed %lu, served %lu, refused %lu; kills %lu, rewinds %lu; "
+      "bases named %lu, readers that began with them %lu\n",
+      static_cast<unsigned long>(count), static_cast<unsigned long>(commits), static_cast<unsigned long>(served),
+      static_cast<unsigned long>(refused), static_cast<unsigned long>(kills), static_cast<unsigned long>(rewinds),
+      static_cast<unsigned long>(named_bases), static_cast<unsigned long>(begun_with_bases));
   CHECK(wrong.empty());
 }
 

@@ -22,8 +22,9 @@
 
 namespace support {
 
-/// A job of some shards that exports one table "t" of any keys, with rows of 4 floats, and a dense variable "bias" of two
-/// numbers for each shard, into a directory or a store. Shard i has an equal range of virtual shards. Every function must succeed.
+/// A job of some shards that exports one table "t" of any keys, with rows of 4 floats, and a dense variable "bias" of
+/// two numbers for each shard, into a directory or a store. Shard i has an equal range of virtual shards. At each
+/// `base_every`-th step bases are due; `write_bases` writes them. Every function must succeed.
 class ExportedJob {
  public:
   using Row = std::array<float, 4>;
@@ -49,13 +50,28 @@ class ExportedJob {
   float bias = 0;
 
   /// Exports what there is as a position at `step`.
-  void export_at(std::uint64_t step) {
-    for (std::uint32_t i = 0; i < shards_.size(); ++i) write(i, step);
+  void export_at(std::uint64_t step, bool all_rows = false) {
+    for (std::uint32_t i = 0; i < shards_.size(); ++i) write(i, step, all_rows);
     for (Shard& shard : shards_) {
       distrib::ExportActions todo;
       shard.core->poll(todo);
       perform(*shard.core, std::move(todo));
     }
+  }
+
+  /// Writes the bases that were copied; the next position names them. Returns their names.
+  auto write_bases() -> std::vector<std::string> {
+    std::vector<std::string> names;
+    for (Shard& shard : shards_) {
+      if (!shard.base) continue;
+      distrib::Error error;
+      log_.put(shard.base->name, shard.bytes_of_base, error);
+      REQUIRE(!error);
+      shard.core->base_written(shard.base->label, shard.base->name, shard.bytes_of_base.size());
+      names.push_back(shard.base->name);
+      shard.base.reset();
+    }
+    return names;
   }
 
   [[nodiscard]] auto log() -> distrib::ExportLog& { return log_; }
@@ -76,6 +92,8 @@ class ExportedJob {
   struct Shard {
     std::optional<distrib::ExportCore> core;
     std::map<std::uint64_t, Row> exported;
+    std::optional<distrib::LogBase> base;  // copied, and not written
+    std::vector<std::byte> bytes_of_base;
   };
 
   static auto settings() -> distrib::LogTable {
@@ -91,7 +109,7 @@ class ExportedJob {
             (shard + 1) * std::uint64_t{distrib::num_virtual_shards} / count};
   }
 
-  void write(std::uint32_t number, std::uint64_t step) {
+  void write(std::uint32_t number, std::uint64_t step, bool all_rows) {
     Shard& shard = shards_[number];
     const distrib::LogRange range = owned(number);
     std::map<std::uint64_t, Row> own;
@@ -103,40 +121,19 @@ class ExportedJob {
       table.digest += distrib::row_digest(key, std::as_bytes(std::span{row}));
     }
     table.rows = own.size();
-    const distrib::ExportPlan plan = shard.core->plan(step, table.digest);
+    const distrib::ExportPlan plan = shard.core->plan(step, table.digest, 0, all_rows);
     REQUIRE(plan.kind != distrib::ExportPlan::Kind::nothing);
     const bool is_full = plan.kind == distrib::ExportPlan::Kind::full;
-    std::vector<std::uint64_t> keys;
-    std::vector<Row> values;
-    std::vector<std::uint64_t> gone;
-    for (const auto& [key, row] : own) {
-      const auto before = shard.exported.find(key);
-      if (!is_full && before != shard.exported.end() && before->second == row) continue;
-      keys.push_back(key);
-      values.push_back(row);
+    const auto shards = static_cast<std::uint32_t>(shards_.size());
+    if (plan.with_base) {
+      shard.bytes_of_base = part_of(number, step, {}, own, {}, true);
+      shard.base.emplace().label = plan.label;
+      shard.base->name = distrib::base_name(plan.label, number, shards, shard.core->epoch(), shard.bytes_of_base);
+      shard.core->base_taken();
     }
-    for (const auto& [key, row] : shard.exported)
-      if (!is_full && !own.contains(key)) gone.push_back(key);
-    const std::array<float, 2> numbers{bias, static_cast<float>(number)};
-    const distrib::Shape whole{static_cast<std::int64_t>(2 * shards_.size())};
-    distrib::PartContents contents;
-    contents.step = step;
-    contents.shard = number;
-    contents.on = plan.on;
-    contents.tables.push_back({"t",
-                               4,
-                               distrib::FloatFormat::float32,
-                               {range},
-                               std::as_bytes(std::span{keys}),
-                               std::as_bytes(std::span{values}),
-                               std::as_bytes(std::span{gone})});
-    contents.slices.push_back({"bias", distrib::DType::float32, whole,
-                               distrib::Slice::along(whole, 0, std::int64_t{2} * number, 2),
-                               std::as_bytes(std::span{numbers})});
+    const std::vector<std::byte> bytes = part_of(number, step, plan.on, own, shard.exported, is_full);
+    const std::string name = distrib::part_name(plan.label, number, shards, bytes);
     distrib::Error error;
-    const std::vector<std::byte> bytes = distrib::write_log_part(contents, error);
-    REQUIRE(!error);
-    const std::string name = distrib::part_name(plan.label, number, static_cast<std::uint32_t>(shards_.size()), bytes);
     log_.put(name, bytes, error);
     REQUIRE(!error);
     shard.core->written(step, {name, bytes.size(), plan.on, table.digest}, {table});
@@ -144,6 +141,41 @@ class ExportedJob {
     distrib::ExportActions todo;
     shard.core->vote(todo);
     perform(*shard.core, std::move(todo));
+  }
+
+  auto part_of(std::uint32_t number, std::uint64_t step, const std::string& on, const std::map<std::uint64_t, Row>& own,
+               const std::map<std::uint64_t, Row>& exported, bool is_full) const -> std::vector<std::byte> {
+    std::vector<std::uint64_t> keys;
+    std::vector<Row> values;
+    std::vector<std::uint64_t> gone;
+    for (const auto& [key, row] : own) {
+      const auto before = exported.find(key);
+      if (!is_full && before != exported.end() && before->second == row) continue;
+      keys.push_back(key);
+      values.push_back(row);
+    }
+    for (const auto& [key, row] : exported)
+      if (!is_full && !own.contains(key)) gone.push_back(key);
+    const std::array<float, 2> numbers{bias, static_cast<float>(number)};
+    const distrib::Shape whole{static_cast<std::int64_t>(2 * shards_.size())};
+    distrib::PartContents contents;
+    contents.step = step;
+    contents.shard = number;
+    contents.on = on;
+    contents.tables.push_back({"t",
+                               4,
+                               distrib::FloatFormat::float32,
+                               {owned(number)},
+                               std::as_bytes(std::span{keys}),
+                               std::as_bytes(std::span{values}),
+                               std::as_bytes(std::span{gone})});
+    contents.slices.push_back({"bias", distrib::DType::float32, whole,
+                               distrib::Slice::along(whole, 0, std::int64_t{2} * number, 2),
+                               std::as_bytes(std::span{numbers})});
+    distrib::Error error;
+    std::vector<std::byte> bytes = distrib::write_log_part(contents, error);
+    REQUIRE(!error);
+    return bytes;
   }
 
   void perform(distrib::ExportCore& core, distrib::ExportActions todo) {

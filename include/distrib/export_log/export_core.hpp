@@ -22,7 +22,12 @@ struct ExportRules {
   std::uint32_t shards = 1;  ///< Number of shards of the job.
   bool synchronous = true;  ///< True if the values of a step are the same in every run of the job.
   std::uint64_t every = 1;  ///< Steps between exports of a synchronous job.
-  std::uint64_t base_every = 50;  ///< Each such export has all rows. At least 1.
+  std::uint64_t base_every = 50;  ///< At each such export a base is due: all rows, beside the delta. At least 1.
+  /// When the deltas since the newest base have more bytes than the base, a base is due at the next export whose
+  /// number is a multiple of this. A position names only bases of one label, and each shard learns of the bytes at
+  /// another moment. At least 1. After bases that not all shards have written, this and `base_every` count two, four,
+  /// ... times.
+  std::uint64_t base_turn = 4;
   /// A chain of written parts that are not committed is not continued beyond this: another shard may have missed one of
   /// the labels, and then none of the parts behind it can be committed. The next part whose label is a multiple of this
   /// (in a synchronous job: of this times `every`) has all rows. At least 1.
@@ -72,6 +77,7 @@ struct Remove {
 /// This shard has committed a position.
 struct Committed {
   LogManifest manifest;
+  bool has_new_base = false;  ///< A reader can begin with a newer base than before: old positions may be removed.
 };
 /// Another process has taken this shard's number. If this one is still the shard's, it goes on calling `poll`: the next
 /// call takes the number back. Otherwise it must end: two processes that both go on keep each other from exporting, but
@@ -100,6 +106,9 @@ struct ExportPlan {
   bool on_taken = false;
   std::uint64_t label = 0;  ///< The label of the part.
   bool forget_changes = false;  ///< True: what follows is counted as changed since this step.
+  /// With a delta: all rows should be copied as well, and be written beside other work. If they are, `base_taken` is
+  /// called.
+  bool with_base = false;
 };
 
 /// One shard's side of an export log: which part it writes, when its vote counts, and who commits a position. Decides
@@ -112,6 +121,10 @@ struct ExportPlan {
 ///
 /// A shard that writes parts while it trains calls `taken` after `plan`, when it has copied the rows, and `written`
 /// later, for each part in turn. A part that was taken must be written.
+///
+/// When a base is due, `plan` asks for a delta and for all rows of the same step. These rows may be written at any
+/// time later, so no position waits for them: `base_taken` after `plan`, and when they are written `base_written`.
+/// Votes for later labels then carry the base, until a position names it.
 ///
 /// Threads: one at a time.
 class ExportCore {
@@ -135,9 +148,9 @@ class ExportCore {
   /// Decides what is exported at `step`, whose digest is `state` (`LogPart::state`), and is called at each step of an
   /// export. `state` is compared only at the step of the newest position; at others it may be anything. What it returns
   /// must be done, followed by `written` unless the kind is `nothing`. `number`: number of the export, the same on all
-  /// shards, which decides when all rows are exported. 0: it follows from the label.
-  [[nodiscard]] DISTRIB_DECL auto plan(std::uint64_t step, const RowDigest& state, std::uint64_t number = 0)
-      -> ExportPlan;
+  /// shards, which decides when a base is due. 0: it follows from the label. `all_rows`: the part itself has all rows.
+  [[nodiscard]] DISTRIB_DECL auto plan(std::uint64_t step, const RowDigest& state, std::uint64_t number = 0,
+                                       bool all_rows = false) -> ExportPlan;
 
   /// The rows for the part of the last plan are copied: it will be written.
   void taken() { taken_.push_back({planned_label_, true}); }
@@ -145,6 +158,15 @@ class ExportCore {
   /// The part of the last plan exists, or of the first one that was taken and is not written yet. `part.on` must be
   /// that of its plan.
   DISTRIB_DECL void written(std::uint64_t step, LogPart part, std::vector<LogTable> tables);
+
+  /// The rows for the base of the last plan are copied. Called before `written` for its part. Afterwards
+  /// `base_written` or `base_dropped` is called, unless this core ends before.
+  DISTRIB_DECL void base_taken();
+  /// The base that was taken at this label is written, before or after its part. If it is of no use any more, it is
+  /// removed when no position can name it.
+  DISTRIB_DECL void base_written(std::uint64_t label, std::string name, std::uint64_t bytes);
+  /// That base will not be written.
+  DISTRIB_DECL void base_dropped(std::uint64_t label);
 
   /// Votes for the parts that were written. Does nothing before the number is taken.
   DISTRIB_DECL void vote(ExportActions& out);
@@ -182,6 +204,13 @@ class ExportCore {
     bool counts = true;  // false: what follows is not counted from it
   };
 
+  /// All rows at a label, which are written beside deltas.
+  struct OwnBase {
+    LogBase base;  // `of` is empty until the part is written, `name` until the base is written
+    std::uint64_t last_label = 0;  // of the votes that carry it
+    [[nodiscard]] auto is_complete() const noexcept -> bool { return !base.of.empty() && !base.name.empty(); }
+  };
+
   /// True if changes are counted from a part: a written one, or one that will be.
   [[nodiscard]] auto has_base() const noexcept -> bool { return !base_.empty() || follows_taken(); }
   [[nodiscard]] auto follows_taken() const noexcept -> bool { return !taken_.empty() && taken_.back().counts; }
@@ -190,6 +219,11 @@ class ExportCore {
   DISTRIB_DECL void continue_from_cut();
   DISTRIB_DECL void note_committed(ExportActions& out);
   DISTRIB_DECL void forget_base();
+  DISTRIB_DECL void note_named_bases(ExportActions& out);
+  DISTRIB_DECL void give_up_own_base();
+  [[nodiscard]] DISTRIB_DECL auto wants_base(std::uint64_t number) const -> bool;
+  // True if no position of this label can be committed any more.
+  [[nodiscard]] DISTRIB_DECL auto is_decided(std::uint64_t label) const -> bool;
   DISTRIB_DECL void ask_for_votes(ExportActions& out);
   [[nodiscard]] DISTRIB_DECL auto may_commit(const LogVote& own) const -> bool;
   // True if all shards vote for the label of `own`, in the same state of the job.
@@ -206,6 +240,10 @@ class ExportCore {
   std::string base_;  // the part relative to which changes are counted; empty: none
   std::vector<Pending> pending_;  // in the order of their labels, each on the one before it or full
   std::vector<Taken> taken_;  // in the order in which they are written
+  std::optional<OwnBase> own_base_;  // the newest one, until a position names it
+  std::vector<OwnBase> given_up_;  // written, and not removed yet
+  std::uint64_t newest_full_ = 0;  // label of the newest part with all rows that this process has written
+  std::uint64_t misses_ = 0;  // bases that were given up, less those that were named
   LogView view_;
   LogHead next_head_;  // that a swap is to write
   LogManifest next_manifest_;

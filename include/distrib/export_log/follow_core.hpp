@@ -67,7 +67,7 @@ using FollowActions = std::vector<FollowAction>;
 /// How often a follower met what it must recover from. A value.
 struct FollowCounts {
   std::uint64_t positions = 0;  ///< Versions that were accepted.
-  std::uint64_t bases = 0;  ///< Of these, how many began without rows.
+  std::uint64_t bases = 0;  ///< Of these, how many began without rows: with a base of either kind.
   std::uint64_t missing = 0;  ///< Objects that were not there.
   std::uint64_t damaged = 0;  ///< Objects with other bytes or of another form than the log promises.
   std::uint64_t wrong_digests = 0;  ///< Versions whose rows were not the trainer's.
@@ -77,9 +77,12 @@ struct FollowCounts {
 };
 
 /// Follows an export log: decides which objects are read, in which order parts are applied, and when a version may be
-/// served. Recovers from objects that are missing, late, doubled or damaged by beginning again with `head`. Positions
-/// never fall, unless an operator holds the follower at an older one. Reads no clock, does no I/O. A version is served
-/// only after its rows were compared with the digests of its manifest.
+/// served. Begins with the newest position that has all rows, or whose bases a later position names. A base that is
+/// missing or wrong is passed over in the next attempt. A follower that has an earlier position reads a named base
+/// only if the base has fewer bytes than the deltas up to it. Recovers from objects that are missing, late, doubled or
+/// damaged by beginning again with `head`. Positions never fall, unless an operator holds the follower at an older
+/// one. Reads no clock, does no I/O. A version is served only after its rows were compared with the digests of its
+/// manifest.
 ///
 /// Threads: one at a time.
 class FollowCore {
@@ -124,7 +127,11 @@ class FollowCore {
 
   DISTRIB_DECL void read_manifest(std::string name, LogPosition position, FollowActions& out);
   DISTRIB_DECL void manifest_read(ByteView bytes, FollowActions& out);
+  DISTRIB_DECL void note_bases(const LogManifest& manifest);
+  [[nodiscard]] DISTRIB_DECL auto begins_with_named_base() -> bool;
+  DISTRIB_DECL void begin_with_named_base(FollowActions& out);
   DISTRIB_DECL void begin_parts(FollowActions& out);
+  [[nodiscard]] DISTRIB_DECL auto parts_of_link() const -> const std::vector<LogPart>&;
   DISTRIB_DECL void part_read(ByteView bytes, FollowActions& out);
   DISTRIB_DECL void read_next_part(FollowActions& out);
   DISTRIB_DECL void give_up(export_errc code, FollowActions& out);
@@ -146,6 +153,15 @@ class FollowCore {
   LogPosition reading_position_ = 0;
   std::vector<std::pair<std::string, LogManifest>> chain_;  // the newest one first
   bool from_base_ = false;
+  std::vector<std::vector<LogBase>> named_;  // bases that the manifests of this attempt name, each once
+  // The newest place to begin with named bases.
+  struct Place {
+    std::size_t links = 0;  // of `chain_`, up to it
+    std::vector<LogPart> parts;  // the bases
+    std::uint64_t bytes_left = 0;  // of the bases, less those of the deltas up to the place that were passed
+  };
+  std::optional<Place> place_;
+  std::vector<std::string> refused_;  // parts of bases with which the last attempts failed
   std::size_t link_ = 0;  // of `chain_`, counted from its end
   std::size_t part_ = 0;
   FollowCounts counts_;

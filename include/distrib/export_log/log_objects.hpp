@@ -27,6 +27,7 @@ inline namespace v0 {
 //     head                                              the newest position, and which shards may vote
 //     manifests/POSITION-SHA256.json                    one position: the parts of all shards
 //     parts/LABEL-sSHARD-of-SHARDS-SHA256.safetensors   what one shard has exported
+//     parts/LABEL-sSHARD-of-SHARDS-base-eEPOCH-SHA256.safetensors   all its rows at that label, written beside deltas
 //     votes/LABEL-sSHARD-eEPOCH.json                    which part is the shard's at a label
 //
 // All but parts are JSON. Numbers of 64 bits that are no counts are texts of 16 hexadecimal digits. Readers skip members
@@ -79,6 +80,17 @@ struct LogPart {
   [[nodiscard]] auto operator==(const LogPart&) const -> bool = default;
 };
 
+/// All rows of one shard at an earlier label: a part without `on` that was written beside the deltas that follow, so
+/// that no position waited for it. A value.
+struct LogBase {
+  std::uint64_t label = 0;  ///< The label; the same for all shards.
+  std::string of;  ///< Name of the shard's part at that label: the shard has the same state there.
+  std::string name;  ///< Name of the part with all rows.
+  std::uint64_t bytes = 0;  ///< Size of that part.
+
+  [[nodiscard]] auto operator==(const LogBase&) const -> bool = default;
+};
+
 /// A position of a log. A value.
 struct LogManifest {
   std::uint64_t log = 0;  ///< As in `LogHead`.
@@ -88,10 +100,16 @@ struct LogManifest {
   std::uint64_t lineage = 0;  ///< Which settings have made the values: `Lineage::digest()`. 0 in an asynchronous job.
   std::vector<LogPart> parts;  ///< One for each shard.
   std::vector<LogTable> tables;  ///< The tables of the whole model.
-  /// Bytes of the parts of the newest base: what a reader that begins must read first. 0: not known, as in logs of
-  /// before, until they have another base.
+  /// The newest base that was written beside deltas, one for each shard: a reader that begins takes them for the parts
+  /// of the position that `is_place_of` them. Each later position repeats them, until one names newer ones, or has all
+  /// rows. Empty: none.
+  std::vector<LogBase> bases;
+  /// Bytes of `bases`, otherwise of the parts of the newest position that has all rows: what a reader that begins must
+  /// read first. 0: not known, as in logs of before, until they have another base.
   std::uint64_t base_bytes = 0;
-  std::uint64_t delta_bytes = 0;  ///< Bytes of the parts of all positions after that base; 0 at a base.
+  /// Bytes of the parts of all positions after that position; 0 at that position. With `bases`: of the parts of all
+  /// positions from the first one that names them on.
+  std::uint64_t delta_bytes = 0;
 
   /// True if the position needs no other one.
   [[nodiscard]] auto is_base() const noexcept -> bool {
@@ -99,6 +117,8 @@ struct LogManifest {
       if (!part.is_full()) return false;
     return true;
   }
+  /// True if the bases that a later position names have the rows of this one: a reader can begin here with them.
+  [[nodiscard]] DISTRIB_DECL auto is_place_of(const std::vector<LogBase>& named) const noexcept -> bool;
   /// True if a new base would be less to read than what follows the newest one.
   [[nodiscard]] auto outweighs_base() const noexcept -> bool { return base_bytes != 0 && delta_bytes > base_bytes; }
   /// Sets `base_bytes` and `delta_bytes` of a position with these parts that follows `last`; nullptr: it is the first.
@@ -116,6 +136,9 @@ struct LogVote {
   std::uint64_t epoch = 0;  ///< The epoch of the process that votes.
   LogPart part;  ///< Its part.
   std::vector<LogTable> tables;  ///< The tables, as this shard has them.
+  /// All rows at an earlier label, to which `part` leads back by deltas. A position names bases that all shards have
+  /// of one label.
+  std::optional<LogBase> base;
 
   [[nodiscard]] auto operator==(const LogVote&) const -> bool = default;
 };
@@ -146,6 +169,10 @@ inline constexpr std::string_view log_head_name = "head";
 /// Returns the name of a part with these bytes.
 [[nodiscard]] DISTRIB_DECL auto part_name(std::uint64_t label, std::uint32_t shard, std::uint32_t shards,
                                           ByteView bytes) -> std::string;
+/// Returns the name of a base with these bytes, which the process of this epoch writes beside deltas. No other process
+/// writes an object of this name.
+[[nodiscard]] DISTRIB_DECL auto base_name(std::uint64_t label, std::uint32_t shard, std::uint32_t shards,
+                                          std::uint64_t epoch, ByteView bytes) -> std::string;
 /// Returns the name of the vote of a shard.
 [[nodiscard]] DISTRIB_DECL auto vote_name(std::uint64_t label, std::uint32_t shard, std::uint64_t epoch) -> std::string;
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -61,30 +62,54 @@ template <HeadStore Store>
   return list;
 }
 
-/// Removes what is older than the base before the newest base, the oldest first: readers that are that far behind begin
-/// with a base. Blocks. Returns the number of positions that were removed. Errors: as `list_log`; what was not removed
-/// is removed by the next call.
+/// Returns for each position of a list, the newest first, whether a reader can begin with it: it has all rows, or a
+/// later one names its bases.
+[[nodiscard]] inline auto places_to_begin(const std::vector<LogEntry>& list) -> std::vector<bool> {
+  std::vector<bool> places;
+  std::vector<const std::vector<LogBase>*> named;
+  for (const LogEntry& entry : list) {
+    const LogManifest& manifest = entry.manifest;
+    const auto has_place = [&](const std::vector<LogBase>* bases) { return manifest.is_place_of(*bases); };
+    places.push_back(manifest.is_base() || std::ranges::any_of(named, has_place));
+    if (!manifest.bases.empty() && (named.empty() || *named.back() != manifest.bases)) named.push_back(&manifest.bases);
+  }
+  return places;
+}
+
+/// Removes what is older than the second newest position with which a reader can begin (`places_to_begin`), the oldest
+/// first: readers that are that far behind begin with a base. Also removes the bases of the positions that are
+/// removed. Blocks. Returns the number of positions that were removed. Errors: as `list_log`; what was not removed is
+/// removed by the next call.
 template <HeadStore Store>
 auto retire_log(Store& store, Error& error) -> std::size_t {
   constexpr std::size_t most = 100'000;
   const std::vector<LogEntry> list = list_log(store, most, error);
   if (error) return 0;
-  const auto is_base = [](const LogEntry& entry) { return entry.manifest.is_base(); };
-  auto kept = std::find_if(list.begin(), list.end(), is_base);
-  if (kept != list.end()) kept = std::find_if(kept + 1, list.end(), is_base);
-  if (kept == list.end()) return 0;
-  ++kept;
-  std::set<std::string> live;
-  for (auto at = list.begin(); at != kept; ++at)
-    for (const LogPart& part : at->manifest.parts) live.insert(part.name);
+  const std::vector<bool> places = places_to_begin(list);
+  auto place = std::ranges::find(places, true);
+  if (place != places.end()) place = std::find(place + 1, places.end(), true);
+  if (place == places.end()) return 0;
+  const auto kept = list.begin() + (place - places.begin()) + 1;
+  std::set<std::string> done;  // objects that stay, or are removed already
+  for (auto at = list.begin(); at != kept; ++at) {
+    for (const LogPart& part : at->manifest.parts) done.insert(part.name);
+    const std::vector<LogBase>& bases = at->manifest.bases;
+    if (at != list.begin() && bases == std::prev(at)->manifest.bases) continue;
+    const auto is_place = [&](const LogEntry& older) { return older.manifest.is_place_of(bases); };
+    if (std::any_of(at, kept, is_place))
+      for (const LogBase& base : bases) done.insert(base.name);
+  }
+  const auto remove = [&](const std::string& name) {
+    if (done.insert(name).second) store.remove(name, error);
+    return !error;
+  };
   std::size_t removed = 0;
   for (auto at = list.end(); at != kept; ++removed) {
     --at;
-    for (const LogPart& part : at->manifest.parts) {
-      if (live.contains(part.name)) continue;
-      store.remove(part.name, error);
-      if (error) return removed;
-    }
+    for (const LogPart& part : at->manifest.parts)
+      if (!remove(part.name)) return removed;
+    for (const LogBase& base : at->manifest.bases)
+      if (!remove(base.name)) return removed;
     store.remove(at->name, error);
     if (error) return removed;
   }

@@ -55,6 +55,15 @@ TEST_CASE("perform_export: a log is begun, written and read", "[ps]") {
   distrib::Error error;
   CHECK(bench.log.get(written.part.name, written.part.bytes, error).size() == written.part.bytes);
 
+  ExportWork base;
+  base.what = ExportWork::Base{part, 3};
+  perform_export(bench.log, bench.writer, base);
+  CHECK_FALSE(base.failure);
+  CHECK(base.part.is_full());
+  CHECK(base.part.bytes == written.part.bytes);
+  CHECK(base.part.name.find("-base-e3-") != std::string::npos);
+  CHECK(bench.log.get(base.part.name, base.part.bytes, error) == bench.log.get(written.part.name, 1 << 20, error));
+
   distrib::LogVote vote;
   vote.label = vote.step = 4;
   vote.epoch = 1;

@@ -58,11 +58,15 @@ struct ExportingShard {
   /// Does one piece of work, if there is one.
   auto work(Instant now) -> bool {
     std::optional<ExportWork> next = exports->next(now);
+    if (!next) next = exports->next_beside();
     if (!next) return false;
-    DirectoryLog log{exports->settings().directory};
-    perform_export(log, *exports->writer(), *next);
-    exports->performed(std::move(*next), now);
+    perform(std::move(*next), now);
     return true;
+  }
+  void perform(ExportWork work, Instant now) {
+    DirectoryLog log{exports->settings().directory};
+    perform_export(log, *exports->writer(), work);
+    exports->performed(std::move(work), now);
   }
 
   distrib::Job job;
@@ -76,6 +80,8 @@ auto name_of(const ExportWork& work) -> std::string {
   if (const auto* const part = std::get_if<std::shared_ptr<distrib::TakenPart>>(&work.what))
     return "part " + std::to_string((*part)->step);
   if (std::holds_alternative<ExportWork::Retire>(work.what)) return "retire";
+  if (const auto* const base = std::get_if<ExportWork::Base>(&work.what))
+    return "base " + std::to_string(base->rows->step);
   const auto& action = std::get<distrib::ExportAction>(work.what);
   if (std::holds_alternative<distrib::export_action::ReadLog>(action)) return "log";
   if (std::holds_alternative<distrib::export_action::ReadVotes>(action)) return "votes";
@@ -94,6 +100,7 @@ struct WorkTable {
 
   auto one() -> std::string {
     std::optional<ExportWork> next = shard.exports->next(now);
+    if (!next) next = shard.exports->next_beside();
     if (!next) return {};
     std::string name = name_of(*next);
     now += each;
@@ -281,6 +288,8 @@ TEST_CASE("shards that export: a replica has what a pull of that step gives, als
       case 4: look(); break;
       default:
         if (random() % 3 == 0 && one.step < least + 2) one.train();
+        else if (std::optional<ExportWork> beside; random() % 4 == 0 && (beside = one.exports->next_beside()))
+          one.perform(std::move(*beside), now);
         else one.work(now);
     }
   }
@@ -380,8 +389,8 @@ TEST_CASE("a shard that exports commits a part before it writes the next one", "
   one.train();
   CHECK(work.list() == Names{"part 6",  "vote 6",  "log", "votes", "manifest", "head", "remove",  //
                              "part 8",  "vote 8",  "log", "votes", "manifest", "head", "remove",  //
-                             "retire",  // position 1 has all rows
-                             "part 10", "vote 10", "log", "votes", "manifest", "head", "remove"});
+                             "part 10", "vote 10", "log", "votes", "manifest", "head", "remove",  //
+                             "retire"});  // position 1 has all rows; no position waits for that
   CHECK(one.exports->status().step == 10);
 
   for (int i = 0; i < 4; ++i) one.train();
@@ -611,7 +620,7 @@ TEST_CASE("a shard that starts where the log ends goes on with deltas, and expor
   CHECK(newest().is_base());
 }
 
-TEST_CASE("shards that export write a base when the deltas since the last one outweigh it, and not before", "[ps]") {
+TEST_CASE("shards that export write bases when the deltas since the last ones outweigh them, and not before", "[ps]") {
   const std::uint32_t shards = GENERATE(1U, 2U);
   const bool is_late = GENERATE(false, true);  // one shard learns of positions later than the other
   CAPTURE(shards, is_late);
@@ -632,6 +641,7 @@ TEST_CASE("shards that export write a base when the deltas since the last one ou
     for (auto& shard : all) shard->train();
     for (auto& shard : all) {
       const bool is_slow = is_late && shard == all.back();
+      if (std::optional<ExportWork> beside = shard->exports->next_beside()) shard->perform(std::move(*beside), now);
       for (int i = 0; i < (is_slow ? 7 : 100) && shard->work(now); ++i) {
       }
     }
@@ -649,30 +659,131 @@ TEST_CASE("shards that export write a base when the deltas since the last one ou
   std::size_t base = 0;
   std::size_t deltas = 0;
   std::size_t largest = 0;
-  std::size_t bases = 0;
+  std::size_t times = 0;
+  std::vector<distrib::LogBase> named = list.front().manifest.bases;
   for (const distrib::LogEntry& entry : list) {
     const distrib::LogManifest& manifest = entry.manifest;
+    CHECK(manifest.is_base() == (manifest.position == 1));
     const std::size_t bytes = check_size(settings.directory, manifest);
-    if (!manifest.is_base()) {
-      if (base == 0) continue;  // what stands on a base that was removed
-      deltas += bytes;
-      largest = std::max(largest, bytes);
-      CHECK(deltas <= base + 12 * largest);
-      CHECK(manifest.base_bytes == base);
-      CHECK(manifest.delta_bytes == deltas);
-      continue;
+    if (std::exchange(named, manifest.bases) != manifest.bases) {
+      CHECK(named[0].label % distrib::ExportRules{}.base_turn == 0);
+      if (base != 0 && !is_late) CHECK(deltas > base);
+      base = deltas = 0;
+      for (const distrib::LogBase& one : named) base += one.bytes;
+      ++times;
     }
-    if (base != 0 && !is_late) CHECK(deltas > base / 2);
-    if (manifest.position != 1) CHECK(manifest.step % ShardExports::base_turn == 0);
-    base = bytes;
-    deltas = largest = 0;
-    ++bases;
+    if (base == 0) continue;  // it counts from bases that are removed
+    deltas += bytes;
+    largest = std::max(largest, bytes);
+    if (!is_late) CHECK(deltas <= base + 12 * largest);
+    CHECK(manifest.base_bytes == base);
+    CHECK(manifest.delta_bytes == deltas);
   }
-  CHECK(bases >= 2);
+  CHECK(times >= 2);
   distrib::ModelReplica replica{{settings.directory}};
   REQUIRE(replica.poll());
   CHECK(replica.view().step() == steps);
   StepOracle oracle{shards};
   oracle.train_to(steps);
   oracle.check(replica.view());
+}
+
+TEST_CASE("a shard that exports commits positions while its base is written, and a later one names the base", "[ps]") {
+  const support::TempDirectory directory;
+  ExportSettings settings;
+  settings.directory = directory / "log";
+  settings.every_steps = 1;
+  ExportingShard one{exported_store::job(1), 0, settings, 5};
+  one.open_at(nullptr);
+  Instant now{};
+  const auto newest = [&] {
+    DirectoryLog log{settings.directory};
+    distrib::Error error;
+    return list_log(log, 1, error).at(0).manifest;
+  };
+  // All that a position waits for.
+  const auto work = [&] {
+    while (std::optional<ExportWork> next = one.exports->next(now)) one.perform(std::move(*next), now);
+  };
+  const auto step = [&] {
+    one.train();
+    work();
+    CHECK(newest().step == one.step);
+  };
+  // Goes on until a base is due.
+  const auto held_base = [&]() -> ExportWork {
+    for (;;) {
+      while (std::optional<ExportWork> beside = one.exports->next_beside()) {
+        if (std::holds_alternative<ExportWork::Base>(beside->what)) return std::move(*beside);
+        one.perform(std::move(*beside), now);
+      }
+      REQUIRE(one.step < 400);
+      step();
+    }
+  };
+  work();
+  ExportWork base = held_base();
+  const std::uint64_t step_of_base = one.step;
+  CHECK(name_of(base) == "base " + std::to_string(step_of_base));
+  for (int i = 0; i < 9; ++i) {  // beyond the next turn
+    step();
+    CHECK_FALSE(newest().is_base());
+    CHECK(newest().bases.empty());
+    CHECK_FALSE(one.exports->next_beside());
+  }
+  CHECK(one.exports->status().left_out == 0);
+  one.perform(std::move(base), now);
+  step();
+  REQUIRE(newest().bases.size() == 1);
+  CHECK(newest().bases[0].label == step_of_base);
+  CHECK(newest().base_bytes == newest().bases[0].bytes);
+  const auto check_begin = [&] {
+    distrib::ModelReplica replica{{settings.directory}};
+    REQUIRE(replica.poll());
+    CHECK(replica.view().step() == one.step);
+    CHECK(replica.status().counts.wrong_digests == 0);
+    StepOracle oracle{1};
+    oracle.train_to(one.step);
+    oracle.check(replica.view());
+    replica.hold(replica.view().position() - 10);  // the position whose rows the base has
+    REQUIRE(replica.poll());
+    CHECK(replica.view().step() == step_of_base);
+    StepOracle of_base{1};
+    of_base.train_to(step_of_base);
+    of_base.check(replica.view());
+  };
+  check_begin();
+
+  // One that cannot be written is dropped, and another one comes.
+  ExportWork failing = held_base();
+  const std::uint64_t failed_at = one.step;
+  failing.failure = {std::make_error_code(std::errc::no_space_on_device), "log"};
+  one.exports->performed(std::move(failing), now);
+  CHECK(one.exports->take_failure().code == std::errc::no_space_on_device);
+  CHECK(one.exports->status().failures == 1);
+  step();  // no pause
+  CHECK(newest().bases[0].label == step_of_base);
+  ExportWork next = held_base();
+  CHECK(one.step > failed_at);
+
+  // A state that is loaded forgets the base that is being written.
+  distrib::Cut cut = exported_store::cut_of(*one.store, one.step);
+  cut.lineage = Lineage{}.continued(0, settings_hash(one.job));
+  one.store->load(cut);
+  work();
+  one.perform(std::move(next), now);
+  for (int i = 0; i < 4; ++i) step();
+  CHECK(newest().bases[0].label == step_of_base);
+
+  // The end does not wait for a base that is not begun.
+  for (;;) {
+    step();
+    const std::optional<ExportWork> beside = one.exports->next_beside();
+    if (!beside) continue;
+    CHECK(std::holds_alternative<ExportWork::Base>(beside->what));
+    CHECK_FALSE(one.exports->may_end(now));  // it is under way
+    CHECK_FALSE(one.exports->has_work());
+    CHECK(one.exports->may_end(now + ShardExports::last_patience));
+    break;
+  }
 }

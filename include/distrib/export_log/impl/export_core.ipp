@@ -43,6 +43,7 @@ DISTRIB_DECL void ExportCore::log_read(LogView view, ExportActions& out) {
                        view.head.epochs[rules_.shard] == epoch_;
   if (!is_ours) {
     epoch_ = 0;
+    give_up_own_base();
     out.emplace_back(export_action::Replaced{});
     return;
   }
@@ -72,10 +73,12 @@ DISTRIB_DECL void ExportCore::swapped(bool done, ExportActions& out) {
     return vote(out);
   }
   if (!done) return;  // another shard was faster, or a process has started
+  const bool has_new_base =
+      next_manifest_.is_base() || !view_.manifest || next_manifest_.bases != view_.manifest->bases;
   view_.head = next_head_;
   view_.manifest = next_manifest_;
   note_committed(out);
-  out.emplace_back(export_action::Committed{next_manifest_});
+  out.emplace_back(export_action::Committed{next_manifest_, has_new_base});
 }
 
 // The shard may go on with deltas only if it can prove that its rows follow from what is committed: they are that, or
@@ -93,6 +96,7 @@ DISTRIB_DECL void ExportCore::continue_from_cut() {
     at = own->vote.part.on;
     chain.push_back(*own);
     chain.back().vote.epoch = epoch_;
+    chain.back().vote.base.reset();
     chain.back().voted = false;
   }
   if (!is_proven) {
@@ -110,6 +114,7 @@ DISTRIB_DECL auto ExportCore::committed_part() const -> const LogPart* {
 
 // Drops the parts that are committed, and those that never will be.
 DISTRIB_DECL void ExportCore::note_committed(ExportActions& out) {
+  note_named_bases(out);
   const LogPart* const committed = committed_part();
   const auto is_committed = [&](const std::string& part) { return committed != nullptr && committed->name == part; };
   const auto own = std::ranges::find_if(pending_, [&](const Pending& one) { return is_committed(one.vote.part.name); });
@@ -119,8 +124,9 @@ DISTRIB_DECL void ExportCore::note_committed(ExportActions& out) {
     pending_.erase(pending_.begin(), own + 1);
     is_blocked_ = false;
   }
-  // Who compacts a log, and a job with another number of shards, commit parts that this shard did not write. What follows
-  // from its own has to be full then. The label of an asynchronous job is a position: it is in time only for that.
+  // Who compacts a log, and a job with another number of shards, commit parts that this shard did not write. What
+  // follows from its own has to be full then. The label of an asynchronous job is a position: it is in time only for
+  // that.
   const auto can_be_committed = [&](const LogVote& first) {
     if (!rules_.synchronous && first.label <= view_.head.position) return false;
     return first.part.is_full() || is_committed(first.part.on);
@@ -136,12 +142,54 @@ DISTRIB_DECL void ExportCore::note_committed(ExportActions& out) {
 DISTRIB_DECL void ExportCore::forget_base() {
   base_.clear();
   for (Taken& one : taken_) one.counts = false;
+  give_up_own_base();
+}
+
+// Removes bases that no position has named, and none will. The newest position has the newest bases of all positions
+// since the last one with all rows.
+DISTRIB_DECL void ExportCore::note_named_bases(ExportActions& out) {
+  if (!view_.manifest) return;
+  const bool has_bases = !view_.manifest->bases.empty();
+  const std::uint64_t named = has_bases ? view_.manifest->bases.front().label : 0;
+  if (has_bases && own_base_ && own_base_->base.label <= named) {
+    own_base_.reset();
+    if (misses_ != 0) --misses_;
+  }
+  std::erase_if(given_up_, [&](const OwnBase& one) {
+    if (!is_decided(one.last_label)) return false;
+    // Otherwise a position may have named it: then it goes when its position goes.
+    const bool is_unnamed =
+        has_bases ? one.base.label > named : !view_.manifest->is_base() && newest_full_ <= one.base.label;
+    if (one.last_label == 0 || is_unnamed) out.emplace_back(export_action::Remove{one.base.name});
+    return true;
+  });
+}
+
+DISTRIB_DECL void ExportCore::give_up_own_base() {
+  if (!own_base_) return;
+  if (!own_base_->base.name.empty()) given_up_.push_back(std::move(*own_base_));
+  own_base_.reset();
+  ++misses_;
+}
+
+// A base that not all shards write is never named. After it the turns are further apart: then also shards for which a
+// base takes longer than a turn begin at one label.
+DISTRIB_DECL auto ExportCore::wants_base(std::uint64_t number) const -> bool {
+  if (own_base_ && own_base_->base.name.empty()) return false;  // it is being written
+  constexpr std::uint64_t most_doublings = 6;
+  const std::uint64_t doublings = std::min(misses_ + (own_base_ ? 1U : 0U), most_doublings);
+  if (number % (rules_.base_every << doublings) == 0) return true;
+  return number % (rules_.base_turn << doublings) == 0 && view_.manifest && view_.manifest->outweighs_base();
+}
+
+DISTRIB_DECL auto ExportCore::is_decided(std::uint64_t label) const -> bool {
+  if (!rules_.synchronous) return label <= view_.head.position;
+  return view_.manifest && view_.manifest->lineage == lineage_ && label <= view_.manifest->step;
 }
 
 DISTRIB_DECL auto ExportCore::may_commit(const LogVote& own) const -> bool {
   if (!rules_.synchronous) return own.label == view_.head.position + 1;
-  const bool is_behind = view_.manifest && view_.manifest->lineage == lineage_ && own.label <= view_.manifest->step;
-  return own.lineage == lineage_ && !is_behind;
+  return own.lineage == lineage_ && !is_decided(own.label);
 }
 
 DISTRIB_DECL void ExportCore::ask_for_votes(ExportActions& out) {
@@ -193,6 +241,17 @@ DISTRIB_DECL auto ExportCore::manifest_of(std::span<const std::optional<LogVote>
       manifest.tables[table].digest += vote->tables[table].digest;
     }
   }
+  if (!manifest.is_base()) {  // so it follows a position of as many shards
+    manifest.bases = view_.manifest->bases;
+    const auto is_of_one_label = [&](const std::optional<LogVote>& vote) {
+      return vote->base && vote->base->label == votes.front()->base->label;
+    };
+    const bool has_bases = votes.front()->base && std::ranges::all_of(votes, is_of_one_label);
+    if (has_bases && (manifest.bases.empty() || manifest.bases.front().label < votes.front()->base->label)) {
+      manifest.bases.clear();
+      for (const std::optional<LogVote>& vote : votes) manifest.bases.push_back(*vote->base);
+    }
+  }
   manifest.add_up_bytes(view_.manifest ? &*view_.manifest : nullptr);
   return manifest;
 }
@@ -222,8 +281,8 @@ DISTRIB_DECL void ExportCore::votes_read(std::span<const std::optional<LogVote>>
   out.emplace_back(export_action::SwapHead{view_.version, next_head_});
 }
 
-DISTRIB_DECL auto ExportCore::plan(std::uint64_t step, const RowDigest& state, std::uint64_t number_of_export)
-    -> ExportPlan {
+DISTRIB_DECL auto ExportCore::plan(std::uint64_t step, const RowDigest& state, std::uint64_t number_of_export,
+                                   bool all_rows) -> ExportPlan {
   if (!has_started()) return {};  // what changes is counted on
   const LogPart* const committed = committed_part();
   if (rules_.synchronous && view_.manifest && view_.manifest->lineage == lineage_ && step <= view_.manifest->step) {
@@ -248,10 +307,11 @@ DISTRIB_DECL auto ExportCore::plan(std::uint64_t step, const RowDigest& state, s
   // At the same labels on all shards: otherwise each would stand on a part of its own that is not committed. Parts that
   // are not written yet say nothing about the other shards: they wait for a large one.
   const bool ends_chain = pending_.size() >= rules_.most_pending && number % rules_.most_pending == 0;
-  const bool is_full = is_blocked_ || !has_base() || number % rules_.base_every == 0 || ends_chain;
+  const bool is_full = all_rows || is_blocked_ || !has_base() || ends_chain;
   plan.kind = is_full ? ExportPlan::Kind::full : ExportPlan::Kind::delta;
   plan.on_taken = !is_full && follows_taken();
   if (!is_full && !plan.on_taken) plan.on = base_;
+  plan.with_base = !is_full && wants_base(number);
   planned_label_ = plan.label;
   return plan;
 }
@@ -264,6 +324,10 @@ DISTRIB_DECL void ExportCore::written(std::uint64_t step, LogPart part, std::vec
   }
   if (!of.counts) return;
   base_ = part.name;
+  if (part.is_full()) newest_full_ = of.label;
+  if (own_base_ && own_base_->base.label == of.label) own_base_->base.of = part.name;
+  const bool follows_own_base = own_base_ && own_base_->base.label < of.label;
+  if (part.is_full() && follows_own_base) give_up_own_base();  // no delta leads back to it
   if (part.is_full() && pending_.size() >= rules_.most_pending) pending_.clear();  // nothing waits for them
   LogVote vote;
   vote.label = of.label;
@@ -274,7 +338,29 @@ DISTRIB_DECL void ExportCore::written(std::uint64_t step, LogPart part, std::vec
   vote.epoch = epoch_;
   vote.part = std::move(part);
   vote.tables = std::move(tables);
+  if (own_base_ && follows_own_base && own_base_->is_complete()) {
+    vote.base = own_base_->base;
+    own_base_->last_label = of.label;
+  }
   pending_.push_back({std::move(vote), false});
+}
+
+DISTRIB_DECL void ExportCore::base_taken() {
+  give_up_own_base();
+  own_base_.emplace().base.label = planned_label_;
+}
+
+DISTRIB_DECL void ExportCore::base_written(std::uint64_t label, std::string name, std::uint64_t bytes) {
+  if (own_base_ && own_base_->base.label == label) {
+    own_base_->base.name = std::move(name);
+    own_base_->base.bytes = bytes;
+  } else {  // given up while it was written: no vote carries it
+    given_up_.push_back({{label, {}, std::move(name), bytes}, 0});
+  }
+}
+
+DISTRIB_DECL void ExportCore::base_dropped(std::uint64_t label) {
+  if (own_base_ && own_base_->base.label == label) give_up_own_base();
 }
 
 DISTRIB_DECL void ExportCore::vote(ExportActions& out) {
@@ -288,7 +374,10 @@ DISTRIB_DECL void ExportCore::vote(ExportActions& out) {
 DISTRIB_DECL auto ExportCore::mark() const -> ExportMark {
   ExportMark mark;
   mark.base = base_;
-  for (const Pending& one : pending_) mark.votes.push_back(one.vote);
+  for (const Pending& one : pending_) {
+    mark.votes.push_back(one.vote);
+    mark.votes.back().base.reset();  // it is of this process
+  }
   return mark;
 }
 

@@ -25,11 +25,15 @@ DISTRIB_DECL void FollowCore::poll(FollowActions& out) {
 }
 
 DISTRIB_DECL void FollowCore::give_up(export_errc code, FollowActions& out) {
+  if (code == export_errc::missing_object) ++counts_.missing;
+  else if (code == export_errc::wrong_hash || code == export_errc::bad_object) ++counts_.damaged;
+  if (phase_ == Phase::reading_manifests && place_) return begin_with_named_base(out);  // what is older may be removed
+  const bool is_named_base = phase_ == Phase::reading_parts && place_ && link_ + 1 == chain_.size();
+  if (is_named_base) refused_.push_back(reading_);
+  else refused_.clear();
   if (phase_ == Phase::reading_parts) out.emplace_back(follow_action::Abandon{});
   phase_ = Phase::idle;
   chain_.clear();
-  if (code == export_errc::missing_object) ++counts_.missing;
-  else if (code == export_errc::wrong_hash || code == export_errc::bad_object) ++counts_.damaged;
   error_ = {code, reading_};
 }
 
@@ -50,6 +54,8 @@ DISTRIB_DECL void FollowCore::head_read(const std::optional<LogHead>& head, Foll
   }
   if (head->manifest == name_ && goal_ == head->position) return;
   from_base_ = false;
+  named_.clear();
+  place_.reset();
   read_manifest(head->manifest, head->position, out);
 }
 
@@ -75,18 +81,55 @@ DISTRIB_DECL void FollowCore::manifest_read(ByteView bytes, FollowActions& out) 
     return give_up(export_errc::bad_object, out);
   const std::string before = manifest->before;
   const bool is_base = manifest->is_base();
+  note_bases(*manifest);
   if (manifest->position > goal_) {  // newer than where the follower is held
     if (before.empty()) return give_up(export_errc::no_such_position, out);
     return read_manifest(before, reading_position_ - 1, out);
   }
   chain_.emplace_back(reading_, std::move(*manifest));
   const bool is_own = next_log_ == log_ && !before.empty() && before == name_ && !in_doubt_;
+  if (is_base ? place_.has_value() : begins_with_named_base()) return begin_with_named_base(out);
   if (is_base || is_own || !checks_.chain) {
     from_base_ = is_base;
+    place_.reset();
     return begin_parts(out);
   }
   if (before.empty() || chain_.size() == detail::max_chain) return give_up(export_errc::bad_object, out);
   read_manifest(before, reading_position_ - 1, out);
+}
+
+DISTRIB_DECL void FollowCore::note_bases(const LogManifest& manifest) {
+  if (manifest.bases.empty() || (!named_.empty() && named_.back() == manifest.bases)) return;
+  const auto is_refused = [&](const LogBase& base) { return std::ranges::find(refused_, base.name) != refused_.end(); };
+  if (std::ranges::none_of(manifest.bases, is_refused)) named_.push_back(manifest.bases);
+}
+
+// True if the follower should begin at the newest place that was found. If its own position is further back, it looks
+// for that as long as the deltas from there up to the place have fewer bytes than the bases.
+DISTRIB_DECL auto FollowCore::begins_with_named_base() -> bool {
+  const LogManifest& oldest = chain_.back().second;
+  if (!place_) {
+    const auto named =
+        std::ranges::find_if(named_, [&](const std::vector<LogBase>& bases) { return oldest.is_place_of(bases); });
+    if (named == named_.end()) return false;
+    place_.emplace().links = chain_.size();
+    for (const LogBase& base : *named) {
+      place_->parts.push_back({base.name, base.bytes, {}, {}});
+      place_->bytes_left += base.bytes;
+    }
+    if (next_log_ != log_ || position_ == 0 || position_ >= oldest.position || in_doubt_) return true;
+  }
+  for (const LogPart& part : oldest.parts) {
+    if (part.bytes >= place_->bytes_left) return true;
+    place_->bytes_left -= part.bytes;
+  }
+  return false;
+}
+
+DISTRIB_DECL void FollowCore::begin_with_named_base(FollowActions& out) {
+  chain_.resize(place_->links);
+  from_base_ = true;
+  begin_parts(out);
 }
 
 DISTRIB_DECL void FollowCore::begin_parts(FollowActions& out) {
@@ -97,20 +140,25 @@ DISTRIB_DECL void FollowCore::begin_parts(FollowActions& out) {
   read_next_part(out);
 }
 
+// The bases stand for the parts of the oldest link.
+DISTRIB_DECL auto FollowCore::parts_of_link() const -> const std::vector<LogPart>& {
+  return place_ && link_ + 1 == chain_.size() ? place_->parts : chain_[link_].second.parts;
+}
+
 DISTRIB_DECL void FollowCore::read_next_part(FollowActions& out) {
-  const LogPart& part = chain_[link_].second.parts[part_];
+  const LogPart& part = parts_of_link()[part_];
   reading_ = part.name;
   out.emplace_back(follow_action::Read{part.name, part.bytes});
 }
 
 DISTRIB_DECL void FollowCore::part_read(ByteView bytes, FollowActions& out) {
-  const LogManifest& manifest = chain_[link_].second;
-  const LogPart& part = manifest.parts[part_];
+  const std::vector<LogPart>& parts = parts_of_link();
+  const LogPart& part = parts[part_];
   Error error;
   std::optional<PartContents> contents = parse_log_part(bytes, error);
   if (!contents || contents->shard != part_ || contents->on != part.on) return give_up(export_errc::bad_object, out);
   out.emplace_back(follow_action::Apply{std::move(*contents)});
-  if (++part_ == manifest.parts.size()) {
+  if (++part_ == parts.size()) {
     part_ = 0;
     if (link_ == 0) {
       phase_ = Phase::finishing;
@@ -128,10 +176,13 @@ DISTRIB_DECL void FollowCore::applied(const std::error_code& error) {
     error_ = {error, newest_of_chain().first};
     in_doubt_ = error == export_errc::wrong_digest || error == export_errc::bad_object;
     if (in_doubt_) ++counts_.wrong_digests;
+    if (in_doubt_ && place_) refused_.push_back(place_->parts.front().name);
+    else refused_.clear();
     chain_.clear();
     return;
   }
   error_ = {};
+  refused_.clear();
   in_doubt_ = false;
   if (next_log_ != log_ && log_ != 0) {
     former_logs_.push_back(log_);

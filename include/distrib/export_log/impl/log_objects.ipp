@@ -39,6 +39,11 @@ DISTRIB_DECL auto part_text(const LogPart& part) -> std::string {
          json_text(part.on) + R"(,"state":")" + log_hex(part.state) + "\"}";
 }
 
+DISTRIB_DECL auto base_text(const LogBase& base) -> std::string {
+  return R"({"label":)" + json_text(base.label) + R"(,"of":)" + json_text(base.of) + R"(,"name":)" +
+         json_text(base.name) + R"(,"bytes":)" + json_text(base.bytes) + "}";
+}
+
 DISTRIB_DECL auto tables_text(const std::vector<LogTable>& tables) -> std::string {
   std::string text = R"("tables":[)";
   for (const LogTable& table : tables) {
@@ -61,6 +66,16 @@ DISTRIB_DECL auto read_log_part(LogTextReader& reader, LogPart& part) -> bool {
     if (member == "bytes") return reader.count(part.bytes);
     if (member == "on") return read_log_name(reader, part.on, true);
     if (member == "state") return reader.words(part.state.first, part.state.second);
+    return reader.skip();
+  });
+}
+
+DISTRIB_DECL auto read_log_base(LogTextReader& reader, LogBase& base) -> bool {
+  return reader.members({"label", "of", "name", "bytes"}, [&](std::string_view member) {
+    if (member == "label") return reader.count(base.label);
+    if (member == "of") return read_log_name(reader, base.of, false) && hash_in_name(base.of).has_value();
+    if (member == "name") return read_log_name(reader, base.name, false) && hash_in_name(base.name).has_value();
+    if (member == "bytes") return reader.count(base.bytes);
     return reader.skip();
   });
 }
@@ -149,23 +164,36 @@ DISTRIB_DECL auto part_name(std::uint64_t label, std::uint32_t shard, std::uint3
          to_hex(sha256(bytes)) + ".safetensors";
 }
 
+DISTRIB_DECL auto base_name(std::uint64_t label, std::uint32_t shard, std::uint32_t shards, std::uint64_t epoch,
+                            ByteView bytes) -> std::string {
+  return "parts/" + detail::log_number(label) + "-s" + std::to_string(shard) + "-of-" + std::to_string(shards) +
+         "-base-e" + std::to_string(epoch) + "-" + to_hex(sha256(bytes)) + ".safetensors";
+}
+
 DISTRIB_DECL auto vote_name(std::uint64_t label, std::uint32_t shard, std::uint64_t epoch) -> std::string {
   return "votes/" + detail::log_number(label) + "-s" + std::to_string(shard) + "-e" + std::to_string(epoch) + ".json";
 }
 
+DISTRIB_DECL auto LogManifest::is_place_of(const std::vector<LogBase>& named) const noexcept -> bool {
+  return std::ranges::equal(parts, named, {}, &LogPart::name, &LogBase::of);
+}
+
 DISTRIB_DECL void LogManifest::add_up_bytes(const LogManifest* last) noexcept {
-  const auto sum = [](const LogManifest& manifest) {
+  const auto sum = [](const auto& list) {
     std::uint64_t bytes = 0;
-    for (const LogPart& part : manifest.parts) bytes += part.bytes;
+    for (const auto& one : list) bytes += one.bytes;
     return bytes;
   };
-  const std::uint64_t own = sum(*this);
+  const std::uint64_t own = sum(parts);
   base_bytes = delta_bytes = 0;
   if (is_base()) {
     base_bytes = own;
+  } else if (!bases.empty() && (last == nullptr || last->bases != bases)) {
+    base_bytes = sum(bases);
+    delta_bytes = own;
   } else if (last != nullptr) {
     const bool is_told = last->base_bytes != 0 || !last->is_base();
-    base_bytes = is_told ? last->base_bytes : sum(*last);
+    base_bytes = is_told ? last->base_bytes : sum(last->parts);
     if (base_bytes != 0) delta_bytes = last->delta_bytes + own;
   }
 }
@@ -185,6 +213,9 @@ DISTRIB_DECL auto to_text(const LogManifest& manifest) -> std::string {
   for (const LogPart& part : manifest.parts)
     text += (&part == manifest.parts.data() ? "" : ",") + detail::part_text(part);
   text += "]," + detail::tables_text(manifest.tables);
+  for (const LogBase& base : manifest.bases)
+    text += (&base == manifest.bases.data() ? R"(,"bases":[)" : ",") + detail::base_text(base);
+  if (!manifest.bases.empty()) text += ']';
   if (manifest.base_bytes != 0)
     text +=
         R"(,"base_bytes":)" + json_text(manifest.base_bytes) + R"(,"delta_bytes":)" + json_text(manifest.delta_bytes);
@@ -195,7 +226,8 @@ DISTRIB_DECL auto to_text(const LogVote& vote) -> std::string {
   return R"({"format":1,"label":)" + json_text(vote.label) + R"(,"step":)" + json_text(vote.step) + R"(,"lineage":")" +
          detail::log_hex(vote.lineage) + R"(","shard":)" + json_text(vote.shard) + R"(,"shards":)" +
          json_text(vote.shards) + R"(,"epoch":)" + json_text(vote.epoch) + R"(,"part":)" +
-         detail::part_text(vote.part) + "," + detail::tables_text(vote.tables) + "}\n";
+         detail::part_text(vote.part) + "," + detail::tables_text(vote.tables) +
+         (vote.base ? R"(,"base":)" + detail::base_text(*vote.base) : std::string{}) + "}\n";
 }
 
 DISTRIB_DECL auto parse_log_head(std::string_view text, ErrorRef to) -> std::optional<LogHead> {
@@ -232,11 +264,18 @@ DISTRIB_DECL auto parse_log_manifest(std::string_view text, ErrorRef to) -> std:
                                              });
                                            if (member == "tables")
                                              return detail::read_log_tables(reader, manifest.tables);
+                                           if (member == "bases")
+                                             return reader.array(max_log_shards, [&] {
+                                               return detail::read_log_base(reader, manifest.bases.emplace_back());
+                                             });
                                            if (member == "base_bytes") return reader.count(manifest.base_bytes);
                                            if (member == "delta_bytes") return reader.count(manifest.delta_bytes);
                                            return reader.skip();
                                          });
         if (!taken || manifest.parts.empty() || manifest.position == 0) return false;
+        if (!manifest.bases.empty() && manifest.bases.size() != manifest.parts.size()) return false;
+        for (const LogBase& base : manifest.bases)
+          if (base.label != manifest.bases.front().label) return false;
         if (!manifest.before.empty() && !hash_in_name(manifest.before)) return false;
         return manifest.before.empty() == (manifest.position == 1);
       });
@@ -258,6 +297,8 @@ DISTRIB_DECL auto parse_log_vote(std::string_view text, ErrorRef to) -> std::opt
                         if (member == "epoch") return reader.count(vote.epoch);
                         if (member == "part") return reader.begin_object() && detail::read_log_part(reader, vote.part);
                         if (member == "tables") return detail::read_log_tables(reader, vote.tables);
+                        if (member == "base")
+                          return reader.begin_object() && detail::read_log_base(reader, vote.base.emplace());
                         return reader.skip();
                       });
     vote.shard = static_cast<std::uint32_t>(shard);

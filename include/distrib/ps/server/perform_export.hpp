@@ -27,15 +27,20 @@ inline namespace v0 {
 struct ExportWork {
   /// Remove old positions, see `retire_log`.
   struct Retire {};
+  /// Write all rows beside deltas.
+  struct Base {
+    std::shared_ptr<const TakenPart> rows;
+    std::uint64_t epoch = 0;  ///< Of the process, see `base_name`.
+  };
 
   std::uint64_t run = 0;  ///< Which `ExportCore` asks: a shard that loads a state has a new one.
-  std::variant<ExportAction, std::shared_ptr<TakenPart>, Retire> what;  ///< What to do.
+  std::variant<ExportAction, std::shared_ptr<TakenPart>, Retire, Base> what;  ///< What to do.
 
   Error failure;  ///< Why it could not be done.
   LogView view;  ///< Of `ReadLog`.
   bool is_swapped = false;  ///< Of `SwapHead`.
   std::vector<std::optional<LogVote>> votes;  ///< Of `ReadVotes`.
-  LogPart part;  ///< Of a part.
+  LogPart part;  ///< Of a part, or of a base.
   std::vector<LogTable> tables;  ///< Of a part.
 };
 
@@ -91,6 +96,15 @@ class ExportPerformer {
     log_.put(work_.part.name, bytes, work_.failure);
   }
   void operator()(const ExportWork::Retire&) const { retire_log(log_, work_.failure); }
+  void operator()(const ExportWork::Base& base) const {
+    const std::vector<std::byte> bytes = writer_.write(*base.rows, work_.failure);
+    if (work_.failure) return;
+    work_.part = {base_name(base.rows->label, writer_.shard(), writer_.shards(), base.epoch, bytes),
+                  bytes.size(),
+                  {},
+                  base.rows->state};
+    log_.put(work_.part.name, bytes, work_.failure);
+  }
 
  private:
   Store& log_;

@@ -40,14 +40,17 @@ struct ExportStatus {
   std::uint64_t failures = 0;  ///< Work that failed, and is tried again.
 };
 
-/// Exports a shard of a synchronous job while it is trained: copies at each step that is due what has changed, and asks
-/// its shell to write it (`perform_export`). `ExportCore` decides.
+/// Exports a shard of a synchronous job while it is trained: copies at each step that is due what has changed, and
+/// asks its shell to write it (`perform_export`). `ExportCore` decides.
 ///
-/// The shell calls `next` after each event, does that work on another thread, and calls `performed`. Only one piece of
-/// work is under way at a time. Votes and commits go before parts, which may be large: so when a part is written, all
-/// that it lets the log commit is committed before the next part is written. What fails is tried again after a pause,
-/// first a part whose rows are copied already. Memory: `most_waiting` parts, or `most_small` that have no more bytes than
-/// the rows of the shard twice; and that of the last step, which is never left out and has all rows.
+/// The shell calls `next` and `next_beside` after each event, does each piece of work on a thread of its own, and
+/// calls `performed`. Each of the two has one piece under way at a time. `next`: parts, votes and commits, in which
+/// positions come to be. `next_beside`: what no position waits for, bases and what removes old positions. Votes and
+/// commits go before parts, which may be large: so when a part is written, all that it lets the log commit is
+/// committed before the next part is written. What fails is tried again after a pause, first a part whose rows are
+/// copied already; a base is dropped. Memory: `most_waiting` parts, or `most_small` that have no more bytes than the
+/// rows of the shard twice; that of the last step, which is never left out and has all rows; and one base, or two
+/// while a base is being written that has become useless.
 ///
 /// Events in, work out; no clock, no I/O, no thread. Threads: one at a time, the thread of the store.
 class ShardExports final : public StoreObserver {
@@ -58,11 +61,8 @@ class ShardExports final : public StoreObserver {
   static constexpr std::chrono::milliseconds pause{1000};
   /// How long a shard whose job is done waits for its last export.
   static constexpr std::chrono::milliseconds last_patience{30'000};
-  /// When the deltas since the newest base have more bytes than the base, the next export whose number is a multiple of
-  /// this has all rows: each shard learns it at another moment, and a base needs all of them.
-  static constexpr std::uint64_t base_turn = 4;
-  /// Parts that are copied and not written yet. While there are so many, a step that is due is left out, unless they are
-  /// small: a base takes as long as many deltas, and these must not be left out while it is written.
+  /// Parts that are copied and not written yet. While there are so many, a step that is due is left out, unless they
+  /// are small: a part with all rows takes as long as many deltas, and these must not be left out while it is written.
   static constexpr std::size_t most_waiting = 4;
   /// Parts that may wait as long as they have less than twice the bytes of a part with all rows.
   static constexpr std::size_t most_small = 16;
@@ -81,14 +81,16 @@ class ShardExports final : public StoreObserver {
 
   /// Returns the next piece of work; empty: there is none now.
   [[nodiscard]] DISTRIB_DECL auto next(Instant now) -> std::optional<ExportWork>;
-  /// The work that `next` returned is done, or has failed.
+  /// Returns the next piece of work beside that; empty: there is none now.
+  [[nodiscard]] DISTRIB_DECL auto next_beside() -> std::optional<ExportWork>;
+  /// The work that `next` or `next_beside` returned is done, or has failed.
   DISTRIB_DECL void performed(ExportWork work, Instant now);
 
   /// Returns when `next` may have work without another event; empty: not before one.
   [[nodiscard]] DISTRIB_DECL auto wake() const -> std::optional<Instant>;
 
-  /// The job is done. Returns true if the shard may end: its last export is written, or it has waited for
-  /// `last_patience` since the first call.
+  /// The job is done. Returns true if the shard may end: its last export is written and nothing is under way, or it has
+  /// waited for `last_patience` since the first call.
   [[nodiscard]] DISTRIB_DECL auto may_end(Instant now) -> bool;
   /// Returns true if something that should be in the log is not written yet, or not known to be.
   [[nodiscard]] DISTRIB_DECL auto has_work() const -> bool;
@@ -104,7 +106,8 @@ class ShardExports final : public StoreObserver {
   DISTRIB_DECL void begin(ShardStore& store, Step step, const Lineage& made);
   [[nodiscard]] DISTRIB_DECL auto number_of(Step step) const -> std::uint64_t;
   [[nodiscard]] DISTRIB_DECL auto leaves_out(Step step, std::uint64_t number, const ShardStore& store) -> bool;
-  [[nodiscard]] DISTRIB_DECL auto wants_base(std::uint64_t number) const -> bool;
+  DISTRIB_DECL void take_base(const TakenPart& part, ShardStore& store);
+  DISTRIB_DECL void performed_beside(ExportWork work);
   DISTRIB_DECL void consider(Step step, ShardStore& store);
   DISTRIB_DECL void started();
   DISTRIB_DECL void export_last();
@@ -135,14 +138,15 @@ class ShardExports final : public StoreObserver {
   bool is_begun_ = false;  // the log was compared with the state of that step
   Step step_ = 0;
   std::map<Step, std::uint64_t> named_;  // steps that the chief named, with the numbers of their exports
-  std::deque<ExportWork> queue_;  // actions, then parts and what removes old positions
+  std::deque<ExportWork> queue_;  // actions, then parts
+  std::deque<ExportWork> beside_;  // a base, and what removes old positions
   std::size_t waiting_ = 0;  // parts in the queue or under way
   std::uint64_t waiting_bytes_ = 0;  // of these parts
   bool is_under_way_ = false;
+  bool is_under_way_beside_ = false;
   bool wants_poll_ = false;
   bool part_is_next_ = false;  // of the queue: the log was looked at since the last part, or something has failed
   bool is_behind_ = false;  // a step was left out
-  Step base_at_ = 0;  // the newest step that has all rows because deltas outweighed the base
   std::string last_written_;  // name of the newest part of this run
   Instant not_before_{};  // after a failure
   std::optional<Instant> poll_at_;

@@ -60,9 +60,17 @@ class Lane {
  public:
   using Executor = IoPool::Executor;
 
-  /// `disk`: the thread of files. `exports`: the thread that writes export logs; it may be the same.
-  Lane(Task& task, std::size_t number, const Executor& executor, const Executor& disk, const Executor& exports)
-      : task_{task}, number_{number}, executor_{executor}, disk_{disk}, exports_{exports}, timer_{executor} {}
+  /// `disk`: the thread of files. `exports`: the thread that extends export logs; it may be the same. `beside`: another
+  /// thread, which does what no position of such a log waits for.
+  Lane(Task& task, std::size_t number, const Executor& executor, const Executor& disk, const Executor& exports,
+       const Executor& beside)
+      : task_{task},
+        number_{number},
+        executor_{executor},
+        disk_{disk},
+        exports_{exports},
+        beside_{beside},
+        timer_{executor} {}
   Lane(const Lane&) = delete;
   auto operator=(const Lane&) -> Lane& = delete;
 
@@ -229,6 +237,7 @@ class Lane {
     JobUpdaters updaters;
     std::shared_ptr<StateFetch> fetch;
     std::shared_ptr<ExportLog> log;  // used on the thread that exports only
+    std::shared_ptr<ExportLog> log_beside;  // used on the thread beside it only
     Service service;
   };
 
@@ -295,28 +304,33 @@ class Lane {
     });
   }
 
-  // Begins the next work of a shard that exports, on the thread that exports.
+  // Begins the next work of a shard that exports, on the thread that exports, and beside it.
   void export_some(Host& host, ShardExports& exports) {
     if (const Error failed = exports.take_failure())
       task_.tell(Event::Kind::export_failed,
                  "cannot export: " + failed.where + ": " + failed.code.message() + "; tried again");
-    std::optional<ExportWork> work = exports.next(Clock::now());
+    perform(host, exports, exports.next(Clock::now()), exports_, host.log);
+    perform(host, exports, exports.next_beside(), beside_, host.log_beside);
+  }
+
+  void perform(Host& host, const ShardExports& exports, std::optional<ExportWork> work, const Executor& on,
+               std::shared_ptr<ExportLog>& log) {
     if (!work) return;
-    if (host.log == nullptr || host.log->name() != exports.settings().directory)
-      host.log = std::make_shared<ExportLog>(exports.settings().directory, task_.options().open_store);
-    asio::post(exports_, [this, &host, log = host.log, writer = exports.writer(),
-                          work = std::make_shared<ExportWork>(std::move(*work))] {
-      try {
-        perform_export(*log, *writer, *work);
-      } catch (const std::bad_alloc&) {  // later there may be more memory
-        work->failure = {std::make_error_code(std::errc::not_enough_memory), log->name()};
-      }
-      asio::post(executor_, [this, &host, work] {
-        if (closed_) return;
-        host.service.exported(std::move(*work), Clock::now());
-        settle();
-      });
-    });
+    if (log == nullptr || log->name() != exports.settings().directory)
+      log = std::make_shared<ExportLog>(exports.settings().directory, task_.options().open_store);
+    asio::post(on,
+               [this, &host, log, writer = exports.writer(), work = std::make_shared<ExportWork>(std::move(*work))] {
+                 try {
+                   perform_export(*log, *writer, *work);
+                 } catch (const std::bad_alloc&) {  // later there may be more memory
+                   work->failure = {std::make_error_code(std::errc::not_enough_memory), log->name()};
+                 }
+                 asio::post(executor_, [this, &host, work] {
+                   if (closed_) return;
+                   host.service.exported(std::move(*work), Clock::now());
+                   settle();
+                 });
+               });
   }
 
   static void look_at_step(Host& host, std::uint32_t number) {
@@ -331,6 +345,7 @@ class Lane {
   Executor executor_;
   Executor disk_;
   Executor exports_;
+  Executor beside_;
   std::map<std::uint32_t, std::unique_ptr<Host>> shards_;
   std::map<Connection, std::uint32_t> wanted_;  // the shard that a connection uses
   SteadyTimer timer_;

@@ -64,6 +64,7 @@ namespace detail {
 /// The shell of a ps task: an rpc server whose shards are divided into lanes, one lane per thread of the pool. The last
 /// thread has no lane; it reads and writes files. A pool of one thread does both on it. Shard s is on lane s % lanes.
 /// A task that can open object stores writes export logs on one more thread: a store that is away must not delay cuts.
+/// Another thread writes their bases and removes their old positions, so that no position waits for that.
 /// State of the whole task (whether it is over, the pages, the observer) belongs to the first thread.
 class TaskShell final : public ServerTask {
  public:
@@ -100,10 +101,11 @@ class TaskShell final : public ServerTask {
     if (options_.open_store) exports_.emplace(1);
     const Executor exports = exports_ ? exports_->executor(0) : disk_;
     for (std::size_t i = 0; i < lanes_of(io); ++i)
-      lanes_.push_back(std::make_unique<Lane>(*this, i, io.executor(i), disk_, exports));
-    // Cuts must not delay the answers that workers wait for.
+      lanes_.push_back(std::make_unique<Lane>(*this, i, io.executor(i), disk_, exports, beside_exports_.executor(0)));
+    // Cuts and exports must not delay the answers that workers wait for.
     if (io.size() > 1) asio::post(disk_, [] { give_way(); });
     if (exports_) asio::post(exports, [] { give_way(); });
+    asio::post(beside_exports_.executor(0), [] { give_way(); });
   }
 
   /// Waits until no thread of the pool has work of this task left. Must not run on a thread of the pool.
@@ -114,6 +116,7 @@ class TaskShell final : public ServerTask {
     for (const auto& lane : lanes_) run_on(io_, lane->number(), [&lane] { lane->close(); });
     run_on(io_, io_.size() - 1, [this] { refresh_.reset(); });  // waits for the work with files, too
     if (exports_) run_on(*exports_, 0, [] {});
+    run_on(beside_exports_, 0, [] {});
     // wait for what other threads have posted to lanes
     for (std::size_t i = lanes_.size(); i > 0; --i) run_on(io_, i - 1, [] {});
   }
@@ -426,6 +429,7 @@ class TaskShell final : public ServerTask {
   Executor executor_;
   Executor disk_;
   std::optional<IoPool> exports_;
+  IoPool beside_exports_{1};
   ClusterSpec cluster_;
   ShardKinds kinds_;
   ServerOptions options_;

@@ -40,10 +40,10 @@ DISTRIB_DECL void ShardExports::begin(ShardStore& store, Step step, const Lineag
   core_.emplace(rules_, lineage_, ExportMark{});
   ++run_;
   queue_.clear();
+  beside_.clear();
   waiting_ = 0;
   waiting_bytes_ = 0;
   wants_poll_ = is_behind_ = part_is_next_ = false;
-  base_at_ = 0;
   poll_at_.reset();
   last_written_.clear();
   named_.erase(named_.begin(), named_.upper_bound(step));
@@ -79,8 +79,7 @@ DISTRIB_DECL void ShardExports::name(Step step, std::uint64_t number) {
 // Returns the number of the export of a step; 0: it is not due.
 DISTRIB_DECL auto ShardExports::number_of(Step step) const -> std::uint64_t {
   if (step == 0) return 0;
-  // The last step has all rows, on all shards: it is committed whatever was left out before.
-  if (step == total_steps_) return rules_.base_every;
+  if (step == total_steps_) return 1;  // it has all rows, whatever its number
   if (const std::uint64_t every = settings_.every_steps; every != 0) {
     return step % every == 0 ? step / every : 0;
   }
@@ -105,13 +104,6 @@ DISTRIB_DECL auto ShardExports::leaves_out(Step step, std::uint64_t number, cons
   return is_too_much || (is_behind_ && number % rules_.most_pending != 0);
 }
 
-// A replica that begins reads the newest base and all that follows it. Before another base is written for that reason,
-// the last one must be committed: then the newest position counts from it, or another shard had a delta there.
-DISTRIB_DECL auto ShardExports::wants_base(std::uint64_t number) const -> bool {
-  const std::optional<LogManifest>& newest = core_->newest();
-  return number != 0 && number % base_turn == 0 && newest && newest->outweighs_base() && newest->step >= base_at_;
-}
-
 DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
   const std::optional<LogManifest>& newest = core_->newest();
   const bool is_newest = newest && newest->lineage == lineage_ && newest->step == step;
@@ -122,11 +114,9 @@ DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
     return;
   }
   TableStore* const tables = store.tables();
-  const bool is_base = wants_base(number);
   // Only at the step of the newest position must the state be known before rows are taken: it proves that they are the
-  // same.
-  const ExportPlan plan =
-      core_->plan(step, is_newest ? state_of(store) : RowDigest{}, is_base ? rules_.base_every : number);
+  // same. The last step has all rows, on all shards: it is committed whatever was left out before.
+  const ExportPlan plan = core_->plan(step, is_newest ? state_of(store) : RowDigest{}, number, step == total_steps_);
   if (plan.kind == ExportPlan::Kind::nothing) {
     if (plan.forget_changes && tables != nullptr) static_cast<void>(tables->take_changes(false));
     return;
@@ -142,7 +132,7 @@ DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
   for (const ExportedRows& table : part->tables) of_tables.push_back(table.digest);
   part->state = ExportPartWriter::state(part->dense->bytes(), of_tables, settings_.rows_as);
   core_->taken();
-  if (is_base) base_at_ = step;
+  if (plan.with_base) take_base(*part, store);
   ++waiting_;
   waiting_bytes_ += part->size_bytes();
   status_.taken = step;
@@ -151,6 +141,24 @@ DISTRIB_DECL void ShardExports::consider(Step step, ShardStore& store) {
   work.run = run_;
   work.what = std::move(part);
   queue_.push_back(std::move(work));
+}
+
+// Copies all rows of a step whose changes are copied. They are not counted as parts that wait: deltas must not be left
+// out because a base is large.
+DISTRIB_DECL void ShardExports::take_base(const TakenPart& part, ShardStore& store) {
+  const auto is_base = [](const ExportWork& work) { return std::holds_alternative<ExportWork::Base>(work.what); };
+  std::erase_if(beside_, is_base);  // it has become useless
+  auto rows = std::make_shared<TakenPart>();
+  rows->step = part.step;
+  rows->label = part.label;
+  rows->state = part.state;
+  rows->dense = part.dense;
+  if (store.tables() != nullptr) rows->tables = store.tables()->take_changes(true);
+  core_->base_taken();
+  ExportWork work;
+  work.run = run_;
+  work.what = ExportWork::Base{std::move(rows), core_->epoch()};
+  beside_.push_back(std::move(work));
 }
 
 // The number is taken, so the log is known: compares it with the state at which this run began. Changes are counted from
@@ -214,9 +222,9 @@ DISTRIB_DECL auto ShardExports::next(Instant now) -> std::optional<ExportWork> {
     if (const auto* const action = std::get_if<ExportAction>(&work.what)) {
       if (const auto* const committed = std::get_if<export_action::Committed>(action)) {
         if (core_->has_written()) poll_soon();
-        if (!committed->manifest.is_base()) continue;
+        if (!committed->has_new_base) continue;
         work.what = ExportWork::Retire{};
-        queue_.push_back(std::move(work));
+        beside_.push_back(std::move(work));
         continue;
       }
       if (std::holds_alternative<export_action::Replaced>(*action)) {
@@ -233,7 +241,32 @@ DISTRIB_DECL auto ShardExports::next(Instant now) -> std::optional<ExportWork> {
   }
 }
 
+DISTRIB_DECL auto ShardExports::next_beside() -> std::optional<ExportWork> {
+  if (is_under_way_beside_ || beside_.empty()) return std::nullopt;
+  ExportWork work = std::move(beside_.front());
+  beside_.pop_front();
+  is_under_way_beside_ = true;
+  return work;
+}
+
+// What fails here is not tried again: another base comes, and what removes old positions then removes more.
+DISTRIB_DECL void ShardExports::performed_beside(ExportWork work) {
+  is_under_way_beside_ = false;
+  if (work.run != run_) return;
+  const auto* const base = std::get_if<ExportWork::Base>(&work.what);
+  if (work.failure) {
+    ++status_.failures;
+    failure_ = std::move(work.failure);
+    if (base != nullptr) core_->base_dropped(base->rows->label);
+  } else if (base != nullptr) {
+    core_->base_written(base->rows->label, std::move(work.part.name), work.part.bytes);
+  }
+}
+
 DISTRIB_DECL void ShardExports::performed(ExportWork work, Instant now) {
+  if (!std::holds_alternative<ExportAction>(work.what) &&
+      !std::holds_alternative<std::shared_ptr<TakenPart>>(work.what))
+    return performed_beside(std::move(work));
   is_under_way_ = false;
   if (work.run != run_) return;
   if (work.failure) return failed(std::move(work), now);
@@ -272,7 +305,6 @@ DISTRIB_DECL void ShardExports::failed(ExportWork work, Instant now) {
   failure_ = std::exchange(work.failure, Error{});
   not_before_ = instant_after(now, pause);
   part_is_next_ = true;
-  if (std::holds_alternative<ExportWork::Retire>(work.what)) return;  // the next base removes more
   if (std::holds_alternative<ExportAction>(work.what)) {
     std::erase_if(queue_, [](const ExportWork& one) { return std::holds_alternative<ExportAction>(one.what); });
     core_->failed();
@@ -297,7 +329,8 @@ DISTRIB_DECL auto ShardExports::has_work() const -> bool {
 
 DISTRIB_DECL auto ShardExports::may_end(Instant now) -> bool {
   if (!ends_at_) ends_at_ = instant_after(now, last_patience);
-  return !has_work() || now >= *ends_at_;
+  std::erase_if(beside_, [](const ExportWork& work) { return std::holds_alternative<ExportWork::Base>(work.what); });
+  return (!has_work() && !is_under_way_beside_ && beside_.empty()) || now >= *ends_at_;
 }
 
 DISTRIB_DECL auto ShardExports::status() const -> ExportStatus {
