@@ -13,7 +13,9 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <iterator>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,15 @@ auto auc_of_generator(const std::string& data) -> std::optional<double> {
   double auc = 0;
   if (!(std::ifstream{data + "/auc_of_generator"} >> auc)) return std::nullopt;
   return auc;
+}
+
+// With --erased: which keys go after which steps in a job in one process.
+auto erased_keys(const Settings& s) -> std::vector<distrib::ErasedKeys> {
+  if (s.erased.empty()) return {};
+  std::ifstream file{s.erased};
+  const std::string lines{std::istreambuf_iterator<char>{file}, {}};
+  if (!file) throw std::invalid_argument{"--erased " + s.erased + ": cannot be read"};
+  return distrib::parse_erased_keys(lines);
 }
 
 auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib::SharedSecret& secret,
@@ -54,10 +65,12 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
                       distrib::Evaluate{read("test-*").batch(500), s.evaluate_every}, distrib::ShowProgress{})
           .with_object_stores(object_stores())
           .with_seed(s.seed)
-          .with_local_mode({.workers = s.workers, .shards = s.shards})
+          .with_local_mode({.workers = s.workers, .shards = s.shards, .erased = erased_keys(s)})
+          .with_erasable_keys(s.erasable)
           .with_replicas(s.replicas)
           .with_cluster_mode({.start_within = std::chrono::seconds{s.start_within},
                               .replay_budget_bytes = s.replay_kib << 10,
+                              .rank_steps_ahead = s.steps_ahead,
                               .secret = secret,
                               .tls = tls_of_job()})
           .build(pool, flags);

@@ -78,6 +78,11 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--export_ms", s.export_ms, "Milliseconds between positions, instead of steps; 0: steps")
       ->check(count);
   app.add_flag("--export_bfloat16", s.export_bfloat16, "Rows in that log are rounded to bfloat16: half of the bytes");
+  app.add_flag("--erasable", s.erasable, "Let `distrib erase` erase keys of the tables while the job runs");
+  app.add_option("--steps_ahead", s.steps_ahead, "With --erasable: steps for which parameter servers are ahead")
+      ->check(count)
+      ->capture_default_str();
+  app.add_option("--erased", s.erased, "With --erasable, in one process: file with what `distrib erase` printed");
   app.add_option("--evaluate_every", s.evaluate_every, "Steps between evaluations; 0: a tenth of the job")
       ->check(count);
   app.add_option("--start_within", s.start_within, "Seconds that a worker waits for parameter servers at its start")

@@ -20,7 +20,9 @@ struct Settings {
   std::string data, out = "click", mode = "sync", checkpoints, exported;
   std::uint64_t steps = 0, batch = 64, seed = 1, save_every = 1000, evaluate_every = 0, start_within = 300;
   std::uint64_t max_rows = 0, half_life = 0, export_every = 100, export_ms = 0, replay_kib = 256 << 10;
-  bool incremental = false, export_bfloat16 = false;
+  std::uint64_t steps_ahead = 1000;
+  bool incremental = false, erasable = false, export_bfloat16 = false;
+  std::string erased;
   std::uint32_t workers = 3, shards = 1, replicas = 1, staleness = 3, min_count = 1;
   float wide_rate = 0.1F, deep_rate = 0.05F;
   std::optional<distrib::MatmulKernel> products;

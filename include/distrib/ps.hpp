@@ -3,6 +3,7 @@
 #pragma once
 
 #include <distrib/ps/job/consistency.hpp>
+#include <distrib/ps/job/erased_keys.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/initial_name.hpp>
@@ -26,5 +27,6 @@
 #include <distrib/ps/wire/ask_shard.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/ps/worker/ask_status.hpp>
+#include <distrib/ps/worker/erase_keys.hpp>
 #include <distrib/ps/worker/probe.hpp>
 #include <distrib/ps/worker/scale_ranks.hpp>

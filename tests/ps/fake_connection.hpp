@@ -91,6 +91,11 @@ class Connection {
       REQUIRE(decode(head, body, reply));
       text = (reply.taken ? " taken, horizon " : " horizon ") + std::to_string(reply.horizon) + " step " +
              std::to_string(reply.step);
+    } else if (methods_.at(call) == distrib::Erase::id) {
+      distrib::EraseReply reply;
+      REQUIRE(decode(head, body, reply));
+      text = ' ' + std::to_string(reply.keys.size()) + " keys after " + std::to_string(reply.after) + " step " +
+             std::to_string(reply.step);
     } else if (methods_.at(call) == distrib::Status::id) {
       REQUIRE(decode(head, body, status = {}));
       text = " status";

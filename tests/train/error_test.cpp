@@ -28,6 +28,7 @@ TEST_CASE("train_errc: category, text and condition of each error", "[train]") {
   CHECK(make_error_code(train_errc::not_ready) == failure::timeout);
   CHECK(make_error_code(train_errc::cannot_export) == failure::unsupported);
   CHECK(make_error_code(train_errc::cannot_change_ranks) == failure::unsupported);
+  CHECK(make_error_code(train_errc::cannot_erase_keys) == failure::unsupported);
   CHECK(make_error_code(train_errc::no_lookups) == failure::invalid_argument);
   CHECK(make_error_code(train_errc::bad_description) == failure::invalid_argument);
   CHECK(make_error_code(train_errc::too_many_updaters) == failure::exhausted);

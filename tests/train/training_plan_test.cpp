@@ -380,6 +380,38 @@ TEST_CASE("TrainingPlan: a job whose ranks may change; some jobs are refused", "
   CHECK(reason(tables.with_most_ranks(64).plan(), 9).starts_with("with_most_ranks(64): table '"));
 }
 
+TEST_CASE("TrainingPlan: a job whose keys may be erased; some jobs are refused", "[train]") {
+  const support::TempDirectory directory;
+  const auto tables = table_model::builder(table_model::write(directory.path()), 2, 1, 20, TableModel{});
+  const auto erases =
+      tables.with_hooks(distrib::SaveCheckpoint{.directory = "elsewhere", .every_steps = 5}).with_erasable_keys();
+  const auto job_of = [](const TrainingPlan& plan) { return plan.cluster_job(*plan.model().open(), 2, 2, much).job; };
+  CHECK(job_of(erases.plan()).erases_keys);
+  CHECK_FALSE(job_of(erases.with_erasable_keys(false).plan()).erases_keys);
+  const auto reason = [&](const TrainingPlan& plan) -> std::string {
+    try {
+      static_cast<void>(job_of(plan));
+    } catch (const std::system_error& error) {
+      CHECK(error.code() == distrib::train_errc::cannot_erase_keys);
+      return distrib::error_of(error).where;
+    }
+    return "";
+  };
+  CHECK(reason(tables.with_erasable_keys().plan()) == "no SaveCheckpoint");
+  CHECK(reason(erases.with_consistency(distrib::AsynchronousParallel{}).plan()) == "asynchronous_parallel");
+  CHECK(reason(erases.with_replicas(2).plan()) == "2 replicas");
+  CHECK(reason(Bench{}.builder().with_erasable_keys().plan()) == "no table of any keys");
+  const auto with = [](auto builder, const char* table, std::vector<std::uint64_t> keys, distrib::Step after) {
+    return builder.with_local_mode({.erased = {{after, table, std::move(keys)}}});
+  };
+  CHECK(reason(with(erases, "users", {1}, 5).plan()) == "");
+  CHECK(reason(with(erases, "items", {1}, 5).plan()) == "LocalMode::erased: table 'items', 1 keys after step 5");
+  CHECK(reason(with(erases, "user", {1}, 5).plan()) == "LocalMode::erased: table 'user', 1 keys after step 5");
+  CHECK(reason(with(erases, "users", {}, 5).plan()) == "LocalMode::erased: table 'users', 0 keys after step 5");
+  CHECK(reason(with(erases, "users", {1}, 0).plan()) == "LocalMode::erased: table 'users', 1 keys after step 0");
+  CHECK(reason(with(tables, "users", {1}, 5).plan()) == "LocalMode::erased has 1 entries, without with_erasable_keys");
+}
+
 TEST_CASE("TrainingPlan: a table whose rows cannot come and go as it says is refused", "[train]") {
   const support::TempDirectory directory;
   const auto data = table_model::write(directory.path());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command `distrib`. Each subcommand has a header of its own; here are only their options.
 #include "checkpoint.hpp"
+#include "erase.hpp"
 #include "events.hpp"
 #include "export.hpp"
 #include "launch.hpp"
@@ -178,6 +179,30 @@ int main(int argc, char** argv) try {
       "A change is printed as one line, which the trainer reads in one process (LocalMode::changes) to get the same\n"
       "bits. Exit code: 0 it is in force, 64 refused, 69 a parameter server does not answer.");
 
+  tools::EraseOptions erased;
+  CLI::App* erase =
+      app.add_subcommand("erase",
+                         "Erases keys of a table of a running job (with_erasable_keys): each is then one that was\n"
+                         "never seen. The parameter servers write it down before they answer.\n"
+                         "Example: distrib erase --ps ps0:2222,ps1:2222 --table users 4711 4712");
+  erase->add_option("KEY", erased.keys, "The keys: whole numbers of 64 bits. Put -- before negative ones");
+  erase->add_option("--ps", erased.servers, "HOST:PORT,... of all parameter servers")->required()->delimiter(',');
+  erase->add_option("--table", erased.table, "Name of the table, one of any keys")->required();
+  erase->add_option("--keys-from", erased.keys_from, "File with one key on each line; - is standard input");
+  erase->add_flag("--json", erased.json, "Print one JSON object per line; it has the number of keys, not the keys");
+  erase->add_option("--within", erased.within, "Seconds within which each shard must answer")
+      ->check(CLI::Range(0.001, 86'400.0).description(""))
+      ->capture_default_str();
+  erase->add_option("--secret", erased.secret_file, "File with the shared secret of the cluster, if it has one");
+  erase->add_option("--tls", erased.tls,
+                    "Directory with tls.crt, tls.key and ca.crt, for a cluster with TLS; otherwise that of\n"
+                    "DISTRIB_TLS_DIRECTORY, if it is set");
+  erase->footer(
+      "For each shard that has some of the keys a line says after which step they go; the trainer reads these\n"
+      "lines in one process (LocalMode::erased) to get the same bits. Checkpoints and exports that exist keep the\n"
+      "rows until they are removed.\n"
+      "Exit code: 0 all keys are in the logs of the servers, 64 refused, 69 a parameter server does not answer.");
+
   tools::TraceOptions traces;
   CLI::App* trace = app.add_subcommand("trace", "Works on the traces that the hook Profiler writes.");
   trace->require_subcommand(1);
@@ -228,6 +253,7 @@ int main(int argc, char** argv) try {
   if (events->parsed()) return tools::events(curves);
   if (status->parsed()) return tools::status(asked);
   if (scale->parsed()) return tools::scale(scaled);
+  if (erase->parsed()) return tools::erase(erased);
   if (merge->parsed()) return tools::merge_traces(traces);
   if (list->parsed()) return tools::show_export_log(exported);
   if (verify->parsed()) return tools::verify_export_log(exported);

@@ -2,6 +2,7 @@
 #include "scale.hpp"
 
 #include "report.hpp"
+#include "this_user.hpp"
 #include "tls_directory.hpp"
 
 #include <distrib/core/error.hpp>
@@ -15,9 +16,6 @@
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/worker/scale_ranks.hpp>
 #include <distrib/rpc/shared_secret.hpp>
-
-#include <pwd.h>
-#include <unistd.h>
 
 #include <charconv>
 #include <chrono>
@@ -38,14 +36,6 @@ using distrib::ScaledRanks;
 using distrib::Step;
 
 using Servers = std::vector<distrib::Address>;
-
-/// Returns "alice at login3", for the reports of parameter servers.
-auto this_user() -> std::string {
-  const passwd* const user = getpwuid(getuid());  // NOLINT(concurrency-mt-unsafe): there is one thread
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  return (user != nullptr ? std::string{user->pw_name} : std::to_string(getuid())) + " at " + host;
-}
 
 auto steps_in(std::string_view text) -> std::optional<Step> {
   Step steps = 0;

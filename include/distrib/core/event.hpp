@@ -40,6 +40,9 @@ struct Event {
     /// Other ranks were asked for, in a job whose ranks may change: `text` says who asked, for which ones, from which
     /// step, and whether a shard has taken them.
     ranks_asked_for,
+    /// Keys of a table were to be erased, in a job that lets them: `text` says who asked, the table, the number of keys,
+    /// and whether a shard has taken them. It has none of the keys.
+    erase_asked_for,
   };
   Kind kind{};  ///< What happened.
   std::string task;  ///< The task that reports: "local", "/job:ps/task:0"; empty if the reporter does not know it.

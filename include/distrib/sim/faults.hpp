@@ -4,6 +4,9 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/sim/dice.hpp>
 
+#include <cstdint>
+#include <vector>
+
 namespace distrib {
 inline namespace v0 {
 namespace sim {
@@ -37,8 +40,12 @@ struct Faults {
   /// of them may be old.
   unsigned scalings = 0;
 
+  /// Requests to erase keys of `erasable`, in a job with `Job::erases_keys`: each at some shards or at all.
+  unsigned erasures = 0;
+  std::vector<std::uint64_t> erasable = {};  ///< Keys that may be erased, of any table.
+
   /// Returns how many faults of each kind happen in a run, drawn from `dice`: 0, 1, 3 or 8 `resets`; 0, 1 or 3 of
-  /// `worker_deaths` and of `ps_deaths`; no `scalings`; 0 or 1 of every other kind. The numbers do not depend on
+  /// `worker_deaths` and of `ps_deaths`; no `scalings` and `erasures`; 0 or 1 of every other kind. The numbers do not depend on
   /// whether there is a disk.
   [[nodiscard]] DISTRIB_DECL static auto drawn(Dice& dice) -> Faults;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <distrib/core/decl.hpp>
+#include <distrib/ps/job/erased_keys.hpp>
 #include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/sim/dice.hpp>
@@ -62,6 +63,7 @@ struct Outcome {
   std::optional<Step> changed_after;
   /// In a job with `Job::most_ranks`: the entries that are durable at some shard, and so in force. Otherwise null.
   SharedRankLog ranks = nullptr;
+  std::vector<ErasedKeys> erased = {};  ///< In a job with `Job::erases_keys`: what is durable at some shard.
   unsigned deaths = 0;  ///< Processes that were killed, not counting a start of the job with other settings.
   unsigned resets = 0;  ///< Connections that a fault broke, made half open or stalled; not those of killed processes.
   unsigned refused_cuts = 0;  ///< Damaged cuts that were skipped.

@@ -407,6 +407,16 @@ class TrainerBuilder {
     return with(&TrainingOptions::most_ranks, most);
   }
 
+  /// Lets keys of tables be erased while the job runs, by `distrib erase` or `erase_keys`: each parameter server keeps a
+  /// log beside its cuts that says which keys go after which step. What the values are then follows from the job, the
+  /// data and this log. All processes must set the same. Costs a small file each 500 steps.
+  ///
+  /// Default: no. Needs a synchronous job without backup workers, replicas, `with_most_ranks` and `OwnBatches`, with a
+  /// table of any keys; in a cluster `SaveCheckpoint`. Otherwise `run` throws `train_errc::cannot_erase_keys`.
+  [[nodiscard]] auto with_erasable_keys(bool erasable = true) const -> TrainerBuilder {
+    return with(&TrainingOptions::erases_keys, erasable);
+  }
+
   /// Sets by what the gradients of one key of a table are divided. Default: by the number of contributions of the step
   /// that have the key.
   [[nodiscard]] auto with_row_mean(RowMean mean) const -> TrainerBuilder {

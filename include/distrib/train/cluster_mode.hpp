@@ -39,8 +39,9 @@ struct ClusterMode {
   bool sum_ranks = true;
   /// With dealt ranks: a process that does not ask for ranks for this long is lost, and others serve its ranks.
   std::chrono::milliseconds adopt_after{15'000};
-  /// In a job whose ranks change: a parameter server tells the values of at most so many steps before it writes a small
-  /// file, in the background. Other ranks can begin at the earliest so many steps after the present one, or half of it.
+  /// In a job whose ranks change, or whose keys may be erased: a parameter server tells the values of at most so many
+  /// steps before it writes a small file, in the background. Other ranks can begin at the earliest so many steps after
+  /// the present one, or half of it; after a restart keys go after about so many steps.
   std::uint64_t rank_steps_ahead = 1000;
   /// How long a task `evaluator` waits for a new checkpoint; then it ends with code 1.
   std::chrono::milliseconds evaluator_patience{3'600'000};

@@ -38,6 +38,7 @@ enum class train_errc {
   cannot_export,    ///< `ExportModel` in a job that it cannot export: one in one process, an asynchronous one, or one whose steps may differ after a restart (backup workers, `OwnBatches`); or a table is kept as float16. Train it synchronously in a cluster, keep the table as bfloat16 or float32, or leave the hook out.
   cannot_deal,      ///< `--ranks` in a job whose ranks cannot be dealt; the text says why. Dealt ranks need a synchronous job in a cluster, without backup workers and tables, that adds in a tree (`with_reduction(ReductionOrder::tree)`, which is the default above 8 ranks), without `OwnBatches`, `ExportModel` and sessions. Train so, or leave `--ranks` out.
   cannot_change_ranks, ///< `with_most_ranks`, or `LocalMode::changes`, in a job whose ranks cannot change; the text says why. Such a job is synchronous, without backup workers, tables, replicas and `OwnBatches`, and in a cluster has `--ranks`. Train so, or leave both out.
+  cannot_erase_keys, ///< `with_erasable_keys`, or `LocalMode::erased`, in a job whose keys cannot be erased; the text says why. Such a job is synchronous, has a table of any keys and in a cluster `SaveCheckpoint`, and no backup workers, replicas, `with_most_ranks` and `OwnBatches`. Train so, or leave both out.
 };
 // clang-format on
 
@@ -107,6 +108,8 @@ inline constexpr ErrorText train_texts[] = {
      "the ranks of this job cannot be dealt to processes: change what the text names, or leave --ranks out"},
     {train_errc::cannot_change_ranks, failure::unsupported,
      "the ranks of this job cannot change: change what the text names, or leave with_most_ranks out"},
+    {train_errc::cannot_erase_keys, failure::unsupported,
+     "the keys of this job cannot be erased: change what the text names, or leave with_erasable_keys out"},
 };
 
 /// Category "distrib.train".

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <distrib/ps/job/erased_keys.hpp>
 #include <distrib/ps/job/rank_log.hpp>
 
 #include <cstdint>
@@ -19,6 +20,9 @@ struct LocalMode {
   /// With `TrainerBuilder::with_most_ranks`: how the ranks change, as `distrib scale` has printed it for a job in a
   /// cluster (`parse_rank_entries`). The result has the bits of that job. Not used in a cluster.
   std::vector<RankEntry> changes = {};
+  /// With `TrainerBuilder::with_erasable_keys`: which keys go after which steps, as `erase_keys` has said for a job in a
+  /// cluster. The result has the bits of that job. Not used in a cluster.
+  std::vector<ErasedKeys> erased = {};
 };
 
 }  // namespace v0

@@ -91,6 +91,7 @@ struct TrainingOptions {
   bool check_numerics = false;
   RowMean row_mean = RowMean::of_those_with_key;
   std::uint32_t most_ranks = 0;
+  bool erases_keys = false;
   std::optional<ReductionOrder> reduction;  ///< Empty: see `TrainerBuilder::with_reduction`.
   WireFormat wire_format;
   std::string initial_checkpoint;

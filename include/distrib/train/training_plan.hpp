@@ -139,6 +139,7 @@ class TrainingPlan {
   DISTRIB_DECL auto chosen_updaters() const -> ChosenUpdaters;
   DISTRIB_DECL void check_local_steps() const;
   DISTRIB_DECL void check_changes(const OpenModel& model, const PlannedJob& planned) const;
+  DISTRIB_DECL void check_erased(const Job& job) const;
   DISTRIB_DECL static void check_rows(const TableInfo& table);
   DISTRIB_DECL void check_exports(const Job& job) const;
   // The steps of `StopAtStep` that are one step of the job.

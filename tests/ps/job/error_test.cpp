@@ -50,6 +50,9 @@ TEST_CASE("ps_errc: texts and conditions", "[ps]") {
       {ps_errc::too_many_changes, 46, failure::exhausted, "ask again later"},
       {ps_errc::too_many_onlookers, 47, failure::exhausted, "serves no more onlookers"},
       {ps_errc::bad_rate, 48, failure::invalid_argument, "give a factor from 1e-4 to 1e4"},
+      {ps_errc::no_such_table, 49, failure::invalid_argument, "use the name of one of its tables"},
+      {ps_errc::not_erasable, 50, failure::unsupported, "and the job with_erasable_keys"},
+      {ps_errc::too_many_erased, 51, failure::exhausted, "ask for fewer, or later"},
       {ps_errc::fixed_ranks, 43, failure::unsupported, "cannot change"},
       {ps_errc::ranks_differ, 42, failure::corrupt, "has lost its log of the ranks"},
   };

@@ -68,7 +68,8 @@ auto equal(const Job& one, const Job& other) -> bool {
          one.reduction == other.reduction && one.check_numerics == other.check_numerics &&
          one.wire_format == other.wire_format && one.consistency == other.consistency && one.data == other.data &&
          one.replayable == other.replayable && one.ranks == other.ranks && one.most_ranks == other.most_ranks &&
-         one.total_steps == other.total_steps && one.cut_interval == other.cut_interval;
+         one.erases_keys == other.erases_keys && one.total_steps == other.total_steps &&
+         one.cut_interval == other.cut_interval;
 }
 
 /// Where a text is refused; empty if it is accepted.
@@ -291,6 +292,8 @@ TEST_CASE("parse_job: names the first line that is not understood", "[ps]") {
       {"ranks 3", "ranks 3\nmost_ranks 2", "line 22, 'most_ranks 2'"},
       {"ranks 3", "ranks 3\nmost_ranks 1048577", "line 22, 'most_ranks 1048577'"},
       {"ranks 3", "replayable false\nranks 3\nmost_ranks 3", "line 23, 'most_ranks 3'"},
+      {"ranks 3", "ranks 3\nerases_keys false", "line 22, 'erases_keys false'"},
+      {"ranks 3", "replayable false\nranks 3\nerases_keys true", "line 23, 'erases_keys true'"},
       {"total_steps 6000", "total_steps 0", "line 22, 'total_steps 0'"},
       {"cut_interval 200", "cut_interval 2e2", "line 23, 'cut_interval 2e2'"},
       {"cut_interval 200\n", "", "line 23, ''"},
@@ -319,6 +322,13 @@ TEST_CASE("parse_job: names the first line that is not understood", "[ps]") {
   for (const distrib::Consistency other : others) {
     changing.consistency = other;
     CHECK(refused_at(to_text(changing)) == "line 22, 'most_ranks 64'");
+  }
+  Job erasing = with_tables();
+  erasing.erases_keys = true;
+  CHECK(equal(parse_job(to_text(erasing)), erasing));
+  for (const distrib::Consistency other : others) {
+    erasing.consistency = other;
+    CHECK(refused_at(to_text(erasing)).ends_with(", 'erases_keys true'"));
   }
   CHECK(refused_at("") == "line 1, ''");
   CHECK(refused_at(std::string(64, '\n')) == "line 1, ''");

@@ -788,6 +788,48 @@ TEST_CASE("SyncShardCore: a shard that went to a cut has its rows, and no values
                    {"values 10 step=2 w=-2 rows=7,7,8 k=2 cuts=0,2"}}});
 }
 
+TEST_CASE("SyncShardCore: keys go after the update of a step, when that is durable, and again after a Restore",
+          "[ps]") {
+  distrib::Job job = story::with_tables(story::job(1, 1, 9, 2));
+  job.erases_keys = true;
+  SyncShard shard{SyncShardCore{job, 0, sgd()}};
+  distrib::EraseLogCore& log = *shard.core.erase_log();
+  log.open(std::nullopt, 4);
+  const auto written = [&](ShardActions& out) { shard.core.ranks_written(out); };
+  const auto asks = [&](std::vector<std::uint64_t> keys) {
+    log.ask(1, "words", std::move(keys));
+    REQUIRE(log.next_write(shard.core.step()));
+  };
+  ShardActions out;
+  shard.join(10)(out);
+  tell(ShardStory{{"X1: nothing may be told", shard.pull(10, 0), {}}});
+  REQUIRE(log.next_write(0));
+  tell(ShardStory{{"now it may", written, {"values 10 step=0 w=0 k=0 cuts=0"}},
+                  {"1", shard.push(0, 1, block(1, {{5, 1}, {7, 1}})), {"pushed 10 step=1 k=1 cuts=0"}}});
+  asks({5, 9});
+  tell(ShardStory{
+      {"X3: the step waits for the file", shard.push(0, 2, block(1, {{5, 1}})), {"pushed 10 step=2 k=1 cuts=0"}},
+      {"parked", shard.pull(10, 2, {{{5, 7}, {}}}), {}},
+      {"durable: 5 goes after the update", written, {"copy", "values 10 step=2 w=-2 rows=8,7 k=2 cuts=0"}},
+      {"the cut has it no more", shard.copy(), {"save 2 w=-2 keys=7;0,1,2"}},
+      {"rows of the step before", shard.pull(10, 1, {{{5, 7}, {}}}), {"values 10 step=1 w=-1 rows=7,7 k=2 cuts=0"}},
+      {"it is trained again, and begins anew", shard.push(0, 3, block(1, {{5, 2}})), {"pushed 10 step=3 k=3 cuts=0"}},
+      {"", shard.pull(10, 3, {{{5}, {}}}), {"values 10 step=3 w=-3 rows=6 k=3 cuts=0"}},
+      {"back to the beginning", shard.restore(10, 0), {"load 0"}},
+  });
+  ShardActions ignored;
+  shard.core.cut_loaded(Cut{}, ignored);
+  tell(ShardStory{
+      {"1 again", shard.push(0, 1, block(1, {{5, 1}, {7, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
+      {"it is there", shard.pull(10, 1, {{{5, 7}, {}}}), {"values 10 step=1 w=-1 rows=7,7 k=1 cuts=0"}},
+      {"2 again", shard.push(0, 2, block(1, {{5, 1}})), {"copy", "pushed 10 step=2 k=2 cuts=0"}},
+      {"it goes again", shard.pull(10, 2, {{{5, 7}, {}}}), {"values 10 step=2 w=-2 rows=8,7 k=2 cuts=0"}},
+  });
+  asks({7});
+  CHECK(log.may_complete(3));  // 3 has been told: 7 goes after 4
+  CHECK_FALSE(log.may_complete(4));
+}
+
 TEST_CASE("SyncShardCore: a cut is copied in pieces, and holds its step whatever arrives meanwhile", "[ps]") {
   const distrib::Job job = story::with_tables(story::job(1, 1, 9, 2));
   SyncShard shard{SyncShardCore{job, 0, sgd()}};

@@ -209,6 +209,8 @@ struct ServiceBench : distrib::ShardShell {
   void save_ranks(distrib::RankFile file) override {
     told.push_back("shell save ranks up to " + std::to_string(file.horizon) + ", entries " +
                    std::to_string(file.entries.size()));
+    for (const distrib::ErasedKeys& entry : file.erased)
+      told.back() += ", keys " + std::to_string(entry.keys.size()) + " after " + std::to_string(entry.after);
   }
   void load(Step step) override { told.push_back("shell load " + std::to_string(step)); }
   void drop(distrib::DropCut drop) override {
@@ -225,6 +227,7 @@ struct ServiceBench : distrib::ShardShell {
   void joined_twice(Rank rank) override { told.push_back("shell rank " + std::to_string(rank) + " joined twice"); }
   void joined_unlike(const std::string& text) override { told.push_back("shell " + text); }
   void asked_for_ranks(const std::string& text) override { told.push_back("shell " + text); }
+  void asked_to_erase(const std::string& text) override { told.push_back("shell " + text); }
   void last_export_missing() override { told.push_back("shell last export missing"); }
   void ended(int code, const distrib::Error& why) override {
     const std::string words = why ? ": " + why.code.message() + " (" + why.where + ")" : std::string{};
@@ -1890,6 +1893,60 @@ TEST_CASE("ShardService: while the disk is full, the log of the ranks is saved a
       {"again", bench.wakes_after(ShardOptions{}.save_again_after), {"shell save ranks up to 3, entries 0"}},
       {"durable", bench.ranks_saved(), {"a2 values counted=0 w=0 k=0 cuts=0", "shell save ranks up to 3, entries 1"}},
   });
+}
+
+TEST_CASE("ShardService: keys are erased when that is saved, and the report has none of them", "[ps]") {
+  Job job = story::with_tables(job_of(1, 9, 9));
+  job.erases_keys = true;
+  ShardOptions options;
+  options.rank_steps_ahead = 2;
+  ServiceBench bench{job, {}, options};
+  const std::string cannot =
+      "these keys cannot be erased: the table must have any keys, and the job with_erasable_keys";
+  const std::string place = "/job:ps/task:0, shard 0";
+  const auto erase = [&](std::uint64_t number, const std::string& table, std::vector<std::uint64_t> keys) {
+    return bench.call<distrib::Erase>('g', number, {table, std::move(keys), "ann@host"});
+  };
+  const std::string says = "shell a client (ann@host) asks to erase ";
+  bench.tell({
+      {"no job yet",
+       erase(1, "words", {5}),
+       {says + "1 keys of table words: refused by " + place + ": it knows no job yet: " + cannot,
+        "g1 failed: " + cannot + " (" + place + ": it knows no job yet)"}},
+      {"", bench.bring('a', 1, 0), {"shell open 0 in the directory 7 3, sgd learning_rate=1"}},
+      {"the file of the log", bench.opened(), {"shell save ranks up to 3, entries 0", "a1 joined k=0 cuts=0"}},
+      {"asked meanwhile", erase(2, "words", {7, 5}), {}},
+      {"X1: nothing may be told", bench.pull('a', 2, 0), {}},
+      {"durable; then the keys are saved",
+       bench.ranks_saved(),
+       {"a2 values counted=0 w=0 k=0 cuts=0", "shell save ranks up to 3, entries 0, keys 2 after 1"}},
+      {"the step waits", bench.push('a', 3, 1, 0, story::block(1, {{5, 1}, {6, 1}})), {"a3 pushed k=0 cuts=0"}},
+      {"durable",
+       bench.ranks_saved(),
+       {"g2 2 keys after 1 step 1", says + "2 keys of table words: 2 go from " + place + " after step 1"}},
+      {"5 is gone", bench.pull('a', 4, 1, {{5, 6}, {}}), {"a4 values counted=1 w=-1 rows=8,7 k=1 cuts=0"}},
+      {"numbered keys",
+       erase(3, "items", {1}),
+       {"g3 failed: " + cannot + " (" + place + ", step 1)",
+        says + "1 keys of table items: refused by " + place + ", step 1: " + cannot}},
+      {"no such table",
+       erase(4, "a\nb", {1}),
+       {"g4 failed: the job has no such table: use the name of one of its tables (" + place + ", step 1)",
+        says + "1 keys of table a?b: refused by " + place +
+            ", step 1: the job has no such table: use the name of one of its tables"}},
+  });
+}
+
+TEST_CASE("ShardService: a job without a log of erased keys erases none", "[ps]") {
+  ServiceBench bench{story::with_tables(job_of(1, 9, 9))};
+  bench.join_all();
+  const std::string why = "/job:ps/task:0, shard 0: its job was started without with_erasable_keys";
+  const std::string cannot =
+      "these keys cannot be erased: the table must have any keys, and the job with_erasable_keys";
+  bench.tell({{"",
+               bench.call<distrib::Erase>('g', 1, {"words", {5}}),
+               {"shell a client asks to erase 1 keys of table words: refused by " + why + ": " + cannot,
+                "g1 failed: " + cannot + " (" + why + ")"}}});
 }
 
 TEST_CASE("ShardService: nobody waits for a rank that looks on", "[ps]") {

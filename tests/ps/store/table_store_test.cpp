@@ -638,6 +638,52 @@ TEST_CASE("TableStore: previous values are kept only on request, and can be forg
   CHECK(values(store, layout, keys, true) == initial);
 }
 
+TEST_CASE("TableStore: a key that is erased is one that was never seen", "[ps]") {
+  Job job = job_of_three_tables();
+  job.shards_per_task = 1;
+  job.parts[0].shard = 0;
+  job.tables[0].min_count = 2;
+  job.tables[0].max_rows = GENERATE(0U, 4096U);
+  const ShardLayout layout{job, 0};
+  const distrib::JobUpdaters updaters{distrib::Sgd{.learning_rate = 1}, distrib::Sgd{.learning_rate = 1}};
+  TableStore store{job, layout, updaters, plenty};
+  TableStore fresh{job, layout, updaters, plenty};
+  store.keep_previous(true);
+  const auto train = [&](TableStore& of, std::uint64_t count, const Keys& users) {
+    const RankContribution one{layout, {{users, {}, {}}, {Floats(users.size() * 5, 1.0F), {}, {}}}};
+    const TableGradients* const all[] = {one.read()};
+    std::error_code ec;
+    of.apply(count, all, ec);
+    REQUIRE_FALSE(ec);
+  };
+  const auto rows = [&](const TableStore& of, bool previous) {
+    Floats found(32);
+    const KeyLists keys{{3, 4}, {}, {}};
+    if (previous) of.previous_values(keys, std::as_writable_bytes(std::span{found}));
+    else of.values(keys, std::as_writable_bytes(std::span{found}));
+    return Floats(found.begin(), found.begin() + 10);
+  };
+  const Floats initial = rows(store, false);
+  for (std::uint64_t count = 1; count <= 3; ++count) train(store, count, {3, 4});
+  const Floats before = rows(store, false);
+  train(store, 4, {4});
+  store.erase("user", Keys{3, 4, 5});
+  CHECK(rows(store, true) == before);  // of the step before: 4 as it was before the update, 3 as it was
+  CHECK(rows(store, false) == initial);
+  CHECK(store.sizes()[0].keys == 0);
+  CHECK(store.sizes()[0].rows == 0);
+  store.erase("user", Keys{3});
+  store.erase("wide/item", Keys{3});  // numbered
+  store.erase("nobody", Keys{3});
+  for (std::uint64_t count = 5; count <= 6; ++count) {  // it is counted from the beginning
+    train(store, count, {3});
+    train(fresh, count, {3});
+    CHECK(rows(store, false) == rows(fresh, false));
+    CHECK(store.sizes()[0].rows == count - 5);
+  }
+  CHECK(store.digests() == fresh.digests());
+}
+
 TEST_CASE("TableStore: after saving and loading it continues with the same results", "[ps]") {
   const std::uint32_t shard = GENERATE(0U, 1U);
   Job job = job_of_three_tables();

@@ -320,6 +320,30 @@ TEST_CASE("messages: who waits for the end of a job names it", "[ps]") {
   CHECK_FALSE(damaged.decode(head.view().first(4)));
 }
 
+TEST_CASE("messages: keys to erase, and the answer", "[ps]") {
+  const std::vector<std::uint64_t> keys{7, 5, ~std::uint64_t{0}};
+  const auto asked = carried(distrib::EraseRequest{"deep/users", keys, "ann@host"});
+  CHECK(asked.table == "deep/users");
+  CHECK(asked.keys == keys);
+  CHECK(asked.who == "ann@host");
+  CHECK(carried(distrib::EraseRequest{"t", {}, std::string(1000, 'x')}).who == std::string(200, 'x'));
+  const auto answer = carried(distrib::EraseReply{{5, 7}, 58, 57});
+  CHECK(answer.keys == std::vector<std::uint64_t>{5, 7});
+  CHECK(answer.after == 58);
+  CHECK(answer.step == 57);
+  WireWriter many;
+  distrib::EraseRequest{"t", std::vector<std::uint64_t>(distrib::max_erased_at_once + 1)}.encode(many);
+  distrib::EraseRequest ignored;
+  CHECK_FALSE(ignored.decode(many.view()));
+  WireWriter half;
+  half.bytes(2, distrib::as_bytes("1234567"));
+  CHECK_FALSE(ignored.decode(half.view()));
+  WireWriter half_answer;
+  half_answer.bytes(1, distrib::as_bytes("1234567"));
+  distrib::EraseReply none;
+  CHECK_FALSE(none.decode(half_answer.view()));
+}
+
 TEST_CASE("messages: a client knows the errors of shards by their categories", "[ps]") {
   const auto carry = [](std::error_code code) {
     WireWriter head;

@@ -93,7 +93,7 @@ class StoredCuts {
       objects_ = std::move(objects);
       return;
     }
-    if (owner_.job.most_ranks != 0 && !open_ranks(work)) return;
+    if (owner_.job.keeps_log() && !open_ranks(work)) return;
     // Cuts in memory replace files: they stay when the shard is opened again, as files would.
     if (!store_ || !owner_.settings.directory.empty())
       store_.emplace(owner_.settings, owner_.job, owner_.replica, owner_.updaters, perform_);

@@ -58,6 +58,9 @@ enum class ps_errc {
   too_many_changes,  ///< The log of the ranks is full, or too many calls for other ranks wait. Ask again later; if the log is full, continue the job in another directory from its last checkpoint.
   too_many_onlookers, ///< A shard has as many onlookers as it serves, or one of them has made a second call before the answer to its first. End an onlooker that is not needed; this one tries again by itself.
   bad_rate,          ///< Other ranks were asked for with a learning rate that the job cannot have: a factor below 1e-4 or above 1e4, too long a warm-up, a job with local steps, or an updater that does not say `scales_rate`. Give another factor, or none.
+  no_such_table,     ///< Keys of a table were to be erased that the job does not have. Use the name of one of its tables: `distrib checkpoint list` shows them.
+  not_erasable,      ///< The keys of this table, or of this job, cannot be erased: the keys are numbered; the job was started without `with_erasable_keys`; or no job is known yet. Start the job with it; wait until it has begun.
+  too_many_erased,   ///< A call names too many keys, too many calls wait, or the log of erased keys is full. Ask for fewer keys at once, or again later; if the log is full, continue the job in another directory from its last checkpoint.
 };
 // clang-format on
 
@@ -165,6 +168,12 @@ inline constexpr ErrorText ps_texts[] = {
     {static_cast<int>(ps_errc::bad_rate), failure::invalid_argument,
      "the learning rate of this job cannot be changed so: give a factor from 1e-4 to 1e4, or none with local steps and "
      "updaters without scales_rate"},
+    {static_cast<int>(ps_errc::no_such_table), failure::invalid_argument,
+     "the job has no such table: use the name of one of its tables"},
+    {static_cast<int>(ps_errc::not_erasable), failure::unsupported,
+     "these keys cannot be erased: the table must have any keys, and the job with_erasable_keys"},
+    {static_cast<int>(ps_errc::too_many_erased), failure::exhausted,
+     "too many keys are to be erased at once, or the log of erased keys is full: ask for fewer, or later"},
 };
 
 /// Returns the category "distrib.ps".

@@ -93,6 +93,9 @@ struct Job {
   /// the first `ranks` of them. Only if all ranks count in each step, with one replica of each shard, without tables,
   /// and if the job is replayable. 0: each step has the same ranks.
   std::uint32_t most_ranks = 0;
+  /// True: keys of the tables may be erased while the job runs (`ErasedKeys`), and each shard keeps a log of that. Only
+  /// if `can_erase_keys`.
+  bool erases_keys = false;
   /// Steps of the whole job. Asynchronous: contributions of all ranks together, or `open_end`.
   std::uint64_t total_steps = 0;
   /// A cut is due at each multiple of this many steps, and after the last step. 0: only after the last step.
@@ -132,6 +135,12 @@ struct Job {
   [[nodiscard]] auto can_change_ranks() const noexcept -> bool {
     return consistency.can_have_replicas(ranks) && replicas == 1 && tables.empty() && replayable;
   }
+
+  /// True if `erases_keys` may be set: all ranks count in each step, with one replica of each shard, some table has any
+  /// keys, the ranks never change, and the job is replayable.
+  [[nodiscard]] DISTRIB_DECL auto can_erase_keys() const noexcept -> bool;
+  /// True if each shard keeps a log beside its cuts (`RankFile`).
+  [[nodiscard]] auto keeps_log() const noexcept -> bool { return most_ranks != 0 || erases_keys; }
 
   /// Returns how many ranks may have contributions: 0 to this number - 1.
   [[nodiscard]] auto rank_names() const noexcept -> std::uint32_t { return std::max(ranks, most_ranks); }

@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/protowire.hpp>
+#include <distrib/ps/job/erased_keys.hpp>
 #include <distrib/ps/job/rank_log.hpp>
 
 #include <cstddef>
@@ -14,11 +15,13 @@
 namespace distrib {
 inline namespace v0 {
 
-/// What a shard keeps of the log of the ranks, in a file of its own that is replaced as a whole. No Restore touches it.
+/// The log of a shard, in a file of its own that is replaced as a whole: which ranks make which steps, or which keys go
+/// after which steps. No Restore touches it.
 struct RankFile {
   /// The horizon: no entry is taken any more that is from this step or an earlier one.
   Step horizon = 0;
-  std::vector<SharedRankEntry> entries;  ///< All but the ranks that the job begins with.
+  std::vector<SharedRankEntry> entries = {};  ///< All but the ranks that the job begins with.
+  std::vector<ErasedKeys> erased = {};  ///< In a job whose keys may be erased (`Job::erases_keys`).
 };
 
 /// Writes an entry as the message `field` of `head`. Its fields are 1: `from`; 2: `number`; 3: `ranks` in runs, packed:
@@ -31,8 +34,8 @@ DISTRIB_DECL void encode_rank_entry(WireWriter& head, std::uint32_t field, const
 [[nodiscard]] DISTRIB_DECL auto decode_rank_entry(ByteView bytes, std::size_t most) -> SharedRankEntry;
 
 /// Returns the bytes of a file. Layout, little-endian: 0 "drankfil" · 8 version u32 · 12 length n of the body u32 ·
-/// 16 body, a protobuf message (1 horizon; 2 an entry, see `encode_rank_entry`, any number of times) · 16 + n CRC-32C
-/// of all bytes before.
+/// 16 body, a protobuf message (1 horizon; 2 an entry, see `encode_rank_entry`, any number of times; 3 erased keys, see
+/// `encode_erased_keys`, any number of times) · 16 + n CRC-32C of all bytes before.
 [[nodiscard]] DISTRIB_DECL auto to_bytes(const RankFile& file) -> std::vector<std::byte>;
 
 /// Reads such bytes. Empty: they are damaged, of a newer version, or have more than a log may have.

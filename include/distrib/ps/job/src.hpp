@@ -11,6 +11,7 @@
 #include <distrib/ps/job/impl/consistency.ipp>
 #include <distrib/ps/job/impl/cut_interval.ipp>
 #include <distrib/ps/job/impl/directory_lock.ipp>
+#include <distrib/ps/job/impl/erased_keys.ipp>
 #include <distrib/ps/job/impl/initial_blocks.ipp>
 #include <distrib/ps/job/impl/initial_name.ipp>
 #include <distrib/ps/job/impl/job.ipp>

@@ -8,6 +8,7 @@
 #include <distrib/ps/job/lineage.hpp>
 #include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/job/replies.hpp>
+#include <distrib/ps/protocol/erase_log_core.hpp>
 #include <distrib/ps/protocol/rank_log_core.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
@@ -70,6 +71,7 @@ class AnyShard {
   [[nodiscard]] virtual auto rank_log() -> RankLogCore* = 0;
   [[nodiscard]] virtual auto rank_step() const -> Step = 0;
   virtual void ranks_written(ShardSink& out) = 0;
+  [[nodiscard]] virtual auto erase_log() -> EraseLogCore* = 0;  ///< Asynchronous: null.
   [[nodiscard]] virtual auto common_cut() const -> Step = 0;  ///< Asynchronous: 0, there is none.
 
   [[nodiscard]] virtual auto step() const -> Step = 0;

@@ -15,6 +15,7 @@
 #include <distrib/ps/protocol/impl/async_worker_core.ipp>
 #include <distrib/ps/protocol/impl/batch_keys.ipp>
 #include <distrib/ps/protocol/impl/block_sum.ipp>
+#include <distrib/ps/protocol/impl/erase_log_core.ipp>
 #include <distrib/ps/protocol/impl/rank_log_core.ipp>
 #include <distrib/ps/protocol/impl/replay_buffer.ipp>
 #include <distrib/ps/protocol/impl/sync_shard_core.ipp>

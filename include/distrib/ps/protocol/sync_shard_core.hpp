@@ -3,6 +3,7 @@
 
 #include <distrib/core/decl.hpp>
 #include <distrib/core/sha256.hpp>
+#include <distrib/ps/job/erased_keys.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
@@ -12,6 +13,7 @@
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/detail/awaited_values.hpp>
 #include <distrib/ps/protocol/detail/step_contributions.hpp>
+#include <distrib/ps/protocol/erase_log_core.hpp>
 #include <distrib/ps/protocol/rank_log_core.hpp>
 #include <distrib/ps/store/cut.hpp>
 #include <distrib/ps/store/pull_rows.hpp>
@@ -25,6 +27,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -47,6 +50,9 @@ inline namespace v0 {
 /// In a job whose ranks change (`Job::most_ranks`) a contribution states which ranks make its step, and the step is
 /// complete when these have contributed. The entry also says by what the learning rate of the step is multiplied.
 /// Values are told only when the log of the ranks allows it. The host has work for `rank_log`.
+///
+/// In a job whose keys may be erased (`Job::erases_keys`) keys go after a step as the log of the shard says. A step is
+/// completed only when what goes after it is durable. The host has work for `erase_log`.
 ///
 /// A job that was started again with other settings has cuts of more than one history (`Lineage`). A shard continues in
 /// the history of the cut that it starts from or is sent to, and does not count contributions that were made from
@@ -101,9 +107,19 @@ class SyncShardCore {
   /// Returns what the shard decides about the ranks of steps; null: the job's ranks never change. Its host opens it
   /// before the first other event.
   [[nodiscard]] auto rank_log() noexcept -> RankLogCore* { return rank_log_ ? &*rank_log_ : nullptr; }
-  /// The file that `rank_log()->next_write` returned is durable: tells what may be told now.
+  /// Returns what the shard decides about keys that are to be erased; null: the job does not let them (its
+  /// `erases_keys`). Its host opens it before the first other event.
+  [[nodiscard]] auto erase_log() noexcept -> EraseLogCore* { return erase_log_ ? &*erase_log_ : nullptr; }
+  /// The file that `next_write` of `rank_log()` or `erase_log()` returned is durable: completes the steps that have
+  /// waited for that, and tells what may be told now. If memory is short for such a step, all peers get `JoinedReply`,
+  /// and the contribution is refused when it is sent again.
   void ranks_written(auto& out) {
-    rank_log_->written();
+    if (rank_log_) rank_log_->written();
+    if (erase_log_) {
+      erase_log_->written();
+      if (advance(out))
+        for (const auto& [peer, ranks] : peers_) out(JoinedReply{peer, named_progress()});
+    }
     answer_parked(out);
   }
 
@@ -389,8 +405,10 @@ class SyncShardCore {
     std::erase(cuts_, step);
   }
 
-  // E1: true if the ranks of the step after this one cannot change any more.
-  [[nodiscard]] auto may_tell(Step step) const noexcept -> bool { return !rank_log_ || rank_log_->may_tell(step); }
+  // E1: true if the ranks of the step after this one cannot change any more. X1: and no keys can go after this one.
+  [[nodiscard]] auto may_tell(Step step) const noexcept -> bool {
+    return (!rank_log_ || rank_log_->may_tell(step)) && (!erase_log_ || erase_log_->may_tell(step));
+  }
   // E4: a contribution states the ranks of its step. Returns why it is refused.
   DISTRIB_DECL auto hear(const Contribution& given) -> std::error_code;
   // True if each rank of the last step has said goodbye.
@@ -491,14 +509,17 @@ class SyncShardCore {
     if (waits()) return ec;
     for (auto next = contributions_.find(k_ + 1); next != contributions_.end() && is_complete(next->second);
          next = contributions_.find(k_ + 1)) {
+      if (erase_log_ && !erase_log_->may_complete(k_ + 1)) break;  // until it is durable what goes after this step
+      const auto erased = erase_log_ ? erase_log_->after(k_ + 1) : std::span<const ErasedKeys>{};
       SharedBuffer before = store_.dense();
       // of the entry that the contributions state, not of the shard's own log
       const double factor = next->second.entry() == nullptr ? 1.0 : next->second.entry()->factor_of(k_ + 1);
       if (in_tree_) store_.apply_sum(k_ + 1, next->second.total(), needed_for(next->second), factor);
-      else store_.apply(k_ + 1, next->second.in_rank_order(), ec, factor);
+      else store_.apply(k_ + 1, next->second.in_rank_order(), ec, factor, erased);
       if (ec) break;
       previous_ = std::move(before);
       ++k_;
+      if (erase_log_) erase_log_->completed(k_);
       contributions_.erase(next);
       if (k_ == total_steps_) cut_due(out);
       else if (cut_interval_ != 0 && k_ % cut_interval_ == 0) cut_due(out, k_ <= before_);
@@ -560,6 +581,7 @@ class SyncShardCore {
   Step window_;
   ShardStore store_;
   std::optional<RankLogCore> rank_log_;  // empty: the ranks of the job never change
+  std::optional<EraseLogCore> erase_log_;  // empty: no keys are erased
   detail::AwaitedValues awaited_;
   Step k_ = 0;
   SharedBuffer previous_;  // dense values of k-1; null: not kept

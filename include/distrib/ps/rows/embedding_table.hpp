@@ -264,6 +264,12 @@ class EmbeddingTable {
 
   /// Removes keys, with their rows and counts. Returns how many keys were removed.
   auto erase(std::span<const std::uint64_t> keys) -> std::size_t {
+    return erase(keys, [](std::uint64_t, KeyUse, const float*) {});
+  }
+  /// Does the same, but first calls `last(key, use, row, mark)` for each key that the table has, as
+  /// `evict_unused_since`.
+  template <class Last>
+  auto erase(std::span<const std::uint64_t> keys, Last last) -> std::size_t {
     const std::size_t before = index_.size();
     in_windows(
         keys, layout().row_bytes(),
@@ -271,6 +277,7 @@ class EmbeddingTable {
           row = nullptr;
           KeySlot* const slot = index_.find(keys[i], begin);
           if (slot == nullptr) return true;
+          tell(last, *slot);
           if (slot->has_row()) rows_.free(slot->row());
           index_.erase(slot);
           return true;

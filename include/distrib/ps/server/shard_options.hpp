@@ -40,8 +40,9 @@ struct ShardOptions {
   std::uint64_t max_pull_bytes = std::uint64_t{256} << 20;
   /// A cut of tables is copied in pieces of this size, with other events between them.
   std::size_t copy_bytes = std::size_t{512} << 10;
-  /// In a job whose ranks may change: a change takes effect this many steps ahead at the earliest, about. The file of
-  /// the log of the ranks is written once in half as many steps.
+  /// In a job whose ranks may change: a change takes effect this many steps ahead at the earliest, about. In a job whose
+  /// keys may be erased: they go so late at most, and only after a restart. The file of the log is written once in half
+  /// as many steps.
   std::uint64_t rank_steps_ahead = 1000;
   DealingTimes dealing = {};  ///< In a job with dealt ranks: when they are dealt.
 };

@@ -6,6 +6,7 @@
 #include <distrib/core/error.hpp>
 #include <distrib/ps/cut/object_access.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/erased_keys.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/exit_code.hpp>
 #include <distrib/ps/job/export_settings.hpp>
@@ -15,8 +16,10 @@
 #include <distrib/ps/job/rank_file.hpp>
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
+#include <distrib/ps/protocol/erase_log_core.hpp>
 #include <distrib/ps/protocol/rank_log_core.hpp>
 #include <distrib/ps/server/detail/block_checksum.hpp>
+#include <distrib/ps/server/detail/erase_calls.hpp>
 #include <distrib/ps/server/detail/look_desk.hpp>
 #include <distrib/ps/server/detail/met_processes.hpp>
 #include <distrib/ps/server/detail/push_call.hpp>
@@ -47,6 +50,7 @@
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <span>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -100,6 +104,7 @@ class ShardService final : private ShardSink {
     desk_.closed(connection);
     drop_look(looks_.closed(connection));
     scaling_.drop(connection);
+    erasing_.drop(connection);
     const Peer peer = peers_.find(connection);
     if (peer == 0) return;
     part(peer);
@@ -114,7 +119,8 @@ class ShardService final : private ShardSink {
 
   /// The result of `ShardShell::open`: the shard's durable cuts, steps ascending, and the newest of them. Null: the
   /// shard starts at step 0. If the shard has another replica, asks that replica for a newer state first, and no worker
-  /// joins before the answer. `ranks`: the log of the ranks as it was saved last, in a job whose ranks change.
+  /// joins before the answer. `ranks`: the log of the shard as it was saved last, in a job whose ranks change or whose
+  /// keys may be erased.
   ///
   /// Errors: throws as `make_shard`, for example if the tables need more memory than there is. Then `not_opened` must
   /// be called.
@@ -122,6 +128,7 @@ class ShardService final : private ShardSink {
     now_ = now;
     core_ = job_.make_shard(std::move(cuts), newest);
     if (RankLogCore* const log = core_->rank_log()) log->open(ranks, options_.rank_steps_ahead);
+    if (EraseLogCore* const log = core_->erase_log()) log->open(ranks, options_.rank_steps_ahead);
     write_ranks();
     begin_exports(newest);
     begin_links(newest);
@@ -186,6 +193,7 @@ class ShardService final : private ShardSink {
     unsaved_ranks_.reset();
     core_->ranks_written(*this);
     write_ranks();
+    answer_looks();
   }
   /// `ShardShell::save_ranks` failed. If the disk is full, or the object store does not answer, the shard tries again
   /// after a pause; calls for other ranks wait, and so do workers when the steps reach the horizon. After any other
@@ -295,6 +303,15 @@ class ShardService final : private ShardSink {
 
   /// Returns what the shard decides about ranks; null: they never change, or the shard is not open.
   [[nodiscard]] auto rank_log() noexcept -> RankLogCore* { return core_ != nullptr ? core_->rank_log() : nullptr; }
+  /// True if keys may be erased: the job lets them, and the shard is open.
+  [[nodiscard]] auto can_erase() noexcept -> bool { return core_ != nullptr && core_->erase_log() != nullptr; }
+  /// Returns which keys go after which steps, as far as that was acknowledged. Only if `can_erase`.
+  [[nodiscard]] auto erased() -> std::span<const ErasedKeys> { return core_->erase_log()->entries(); }
+  /// Asks to erase keys, as a call of `Erase` does, without an answer. Only if `can_erase`.
+  void erase(std::string table, std::vector<std::uint64_t> keys) {
+    core_->erase_log()->ask(0, std::move(table), std::move(keys));
+    write_ranks();
+  }
   /// Asks for other ranks, as a call of `Scale` does, without an answer. Only if there is a `rank_log`.
   void propose(RankEntry entry) {
     rank_log()->propose(0, std::move(entry));
@@ -478,6 +495,22 @@ class ShardService final : private ShardSink {
     write_ranks();
   }
 
+  void serve(EraseRequest request, Call<Erase, Connection> call) {  // also before Join
+    EraseLogCore* const log = core_ != nullptr ? core_->erase_log() : nullptr;
+    if (log == nullptr) {
+      const char* const why = !job_               ? "it knows no job yet"
+                              : job_->erases_keys ? "it still reads its cuts"
+                                                  : "its job was started without with_erasable_keys";
+      const Error refused{ps_errc::not_erasable, job_.place() + ": " + why};
+      shell_.asked_to_erase(detail::words_of_request(call.connection(), request) + ": refused by " + refused.where +
+                            ": " + refused.code.message());
+      return call.fail(refused.code, refused.where);
+    }
+    const std::uint64_t caller = erasing_.add(request, std::move(call));
+    log->ask(caller, std::move(request.table), std::move(request.keys));
+    write_ranks();
+  }
+
   void serve(Empty, Call<Status, Connection> call) { call.reply(status(now_)); }  // also before Join
 
   // --- the job ---
@@ -573,18 +606,28 @@ class ShardService final : private ShardSink {
 
   // --- ranks that change ---
 
-  // After each event that may complete a step, or ask for other ranks.
+  // After each event that may complete a step, ask for other ranks, or ask to erase keys.
   void write_ranks() {
+    if (over_) return;
+    if (EraseLogCore* const log = core_->erase_log()) return write_erased(*log);
     RankLogCore* const log = core_->rank_log();
-    if (log == nullptr || over_) return;
-    if (std::optional<RankFile> file = log->next_write(core_->rank_step())) {
-      unsaved_ranks_ = *file;
-      shell_.save_ranks(*std::move(file));
-    }
+    if (log == nullptr) return;
+    write_log(log->next_write(core_->rank_step()));
     for (const RankAnswer& answer : log->take_answers())
       if (const std::string report = scaling_.answer(answer, job_.place(), core_->step()); !report.empty())
         shell_.asked_for_ranks(report);
     desk_.wants(log->log(), core_->common_cut(), now_);
+  }
+  void write_erased(EraseLogCore& log) {
+    write_log(log.next_write(core_->step()));
+    for (const EraseAnswer& answer : log.take_answers())
+      if (const std::string report = erasing_.answer(answer, job_.place(), core_->step()); !report.empty())
+        shell_.asked_to_erase(report);
+  }
+  void write_log(std::optional<RankFile> file) {
+    if (!file) return;
+    unsaved_ranks_ = *file;
+    shell_.save_ranks(*std::move(file));
   }
   // With the last cut: nobody waits for ranks that do not make the last step.
   void wait_for_last_ranks() {
@@ -669,6 +712,7 @@ class ShardService final : private ShardSink {
     looks_.end_all(is_done_, end_.code, end_.where);
     desk_.end_all(is_done_, end_.code, end_.where);
     scaling_.fail_all(end_.code, end_.where);
+    erasing_.fail_all(end_.code, end_.where);
     shell_.ended(code, why);
   }
 
@@ -730,10 +774,10 @@ class ShardService final : private ShardSink {
   ShardMeter meter_;
   detail::RankDesk<Connection> desk_;
   RouterOf<Join, Pull, Push, PushSum, Restore, CatchUp, State, Save, Leave, Goodbye, AskRanks, Look, AwaitEnd, Scale,
-           Status>
-      router_{{Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
-              {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
-              {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
+           Erase, Status>
+      router_{{Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
+              {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}},
+              {Serve{this}}, {Serve{this}}, {Serve{this}}, {Serve{this}}};
   Instant now_{};
   CutSettings cut_settings_;
   std::unique_ptr<ShardExports> exports_;  // null: nothing is exported
@@ -742,6 +786,7 @@ class ShardService final : private ShardSink {
   detail::TextWaits<Connection> texts_;
   detail::LookDesk<Connection> looks_;
   detail::ScaleCalls<Connection> scaling_;
+  detail::EraseCalls<Connection> erasing_;
   std::optional<RankFile> unsaved_ranks_;  // the file that is being written
   std::optional<Instant> ranks_again_;  // when it is written again
   bool waits_for_last_ = false;  // see `wait_for_last_ranks`

@@ -40,6 +40,9 @@ class ShardShell {
   virtual void joined_unlike(const std::string& text) = 0;
   /// Other ranks were asked for. `text`: one sentence that says who asked, for which ones, and what became of it.
   virtual void asked_for_ranks(const std::string& text) = 0;
+  /// Keys were to be erased. `text`: one sentence that says who asked, the table, the number of keys, and what became of
+  /// them; it has none of the keys.
+  virtual void asked_to_erase(const std::string& text) = 0;
   /// The job is done, and the shard ends although its last export could not be written.
   virtual void last_export_missing() = 0;
 

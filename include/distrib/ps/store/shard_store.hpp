@@ -4,6 +4,7 @@
 #include <distrib/core/bytes.hpp>
 #include <distrib/core/decl.hpp>
 #include <distrib/core/error.hpp>
+#include <distrib/ps/job/erased_keys.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
@@ -89,9 +90,10 @@ class ShardStore {
 
   /// Applies the `count`-th update (from 1): by the mean of `contributions`, in their order; to counters each is added.
   /// `contributions` were read with `read`. On failure (`ps_errc::budget_exceeded`, or an error of the operating
-  /// system) nothing has changed. `rate_factor`: see `UpdateStep`; 1 in a job with tables.
+  /// system) nothing has changed. `rate_factor`: see `UpdateStep`; 1 in a job with tables. `erased`: keys that go after
+  /// this update, as `TableStore::erase` says.
   DISTRIB_DECL void apply(std::uint64_t count, std::span<const ReadContribution> contributions, std::error_code& ec,
-                          double rate_factor = 1);
+                          double rate_factor = 1, std::span<const ErasedKeys> erased = {});
 
   /// Returns the sum of two contributions, or of two sums, which were read with `read` or `read_sum`, by `sum_blocks`.
   /// Only in a job without tables.

@@ -27,6 +27,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -102,6 +103,12 @@ class TableStore {
   /// then; otherwise nothing has changed. Tables with `max_rows` have memory of their own, so this happens to them only
   /// if an update has more new keys than the job says, or a budget is smaller than `quotas_bytes`.
   DISTRIB_DECL void apply(std::uint64_t count, std::span<const TableGradients* const> of_ranks, std::error_code& ec);
+
+  /// Removes keys of the table `name`, with their rows and counts, as part of the last update: `previous_values` still
+  /// has their rows, and the next export lists them as gone. Such a key is one that was never seen. Keys that the table
+  /// does not have, also those of other shards, are passed over; and so is a table that this job does not have, or whose
+  /// keys are numbered.
+  DISTRIB_DECL void erase(std::string_view name, std::span<const std::uint64_t> keys);
 
   /// Writes the weights of `keys` to `out`, in the job's `FloatFormat`: `dim` elements for each key. The rows of each
   /// table begin at a multiple of `tensor_alignment`; gaps are zeros, also after the last table. `check` must have

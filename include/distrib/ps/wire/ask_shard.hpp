@@ -16,18 +16,20 @@
 namespace distrib {
 inline namespace v0 {
 
+struct EraseRequest;
+struct EraseReply;
 struct ScaleRequest;
 struct ScaleReply;
 
-/// How to ask a parameter server for its status, or for other ranks.
+/// How to ask a parameter server for its status, for other ranks, or to erase keys.
 struct AskOptions {
   std::chrono::milliseconds within{5'000};  ///< For each shard: the time to connect, and again the time to answer.
   SharedSecret secret;  ///< The secret of the server; not set: it has none.
   std::shared_ptr<const Transport> tls = {};  ///< `Tls::of_job()`, for a server that speaks TLS. Null: it does not.
   /// The host for which the server's certificate must be valid; empty: the host of the address.
   std::string host = {};
-  /// Who asks, for the reports of parameter servers that are asked for other ranks: "alice at login3". They report the
-  /// address, too.
+  /// Who asks, for the reports of parameter servers that are asked for other ranks, or to erase keys: "alice at login3".
+  /// They report the address, too.
   std::string who = {};
 };
 
@@ -45,6 +47,10 @@ namespace detail {
 /// Asks one shard of a task for other ranks, or only for its log (`ScaleRequest`). As `ask_shard`.
 [[nodiscard]] DISTRIB_DECL auto scale_shard(const Address& server, std::uint32_t shard, const ScaleRequest& request,
                                             const AskOptions& how, Error& error) -> ScaleReply;
+
+/// Asks one shard of a task to erase keys. As `ask_shard`.
+[[nodiscard]] DISTRIB_DECL auto erase_on_shard(const Address& server, std::uint32_t shard, const EraseRequest& request,
+                                               const AskOptions& how, Error& error) -> EraseReply;
 
 }  // namespace detail
 

@@ -6,6 +6,7 @@
 #include <distrib/core/decl.hpp>
 #include <distrib/core/protowire.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/erased_keys.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/job/rank_log.hpp>
@@ -309,6 +310,30 @@ struct ScaleReply {
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
 };
 
+/// Asks a shard to erase keys of a table.
+struct EraseRequest {
+  std::string table = {};
+  std::vector<std::uint64_t> keys = {};  ///< In any order; at most `max_erased_at_once`. Also keys of other shards.
+  /// Who asks, as the client says, for the shard's report. Only `ScaleRequest::most_who_bytes` of it are read.
+  std::string who = {};
+
+  DISTRIB_DECL void encode(WireWriter& head) const;
+  /// Fails also if there are more keys than one call may have.
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
+};
+
+/// The answer, when it is durable. Keys that are not erased fail the call instead: `ps_errc::no_such_table`,
+/// `not_erasable`, `too_many_erased` or `shard_done`.
+struct EraseReply {
+  std::vector<std::uint64_t> keys = {};  ///< Those that are of this shard, whether they are there or not; ascending.
+  Step after = 0;  ///< They go after this step; 0: the shard has none of the keys.
+  Step step = 0;  ///< The newest step that the shard has completed.
+
+  DISTRIB_DECL void encode(WireWriter& head) const;
+  /// Fails also if there are more keys than one call may have.
+  [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
+};
+
 /// Returns the categories of the errors of these methods, for `RpcClientOptions::categories`.
 [[nodiscard]] inline auto ps_categories() -> ErrorCategories {
   static const std::error_category* const categories[] = {&detail::ps_category(), &detail::checkpoint_category()};
@@ -346,6 +371,8 @@ struct Look : Method<"distrib.ps.Look", LookRequest, PullReply> {};
 struct AwaitEnd : Method<"distrib.ps.AwaitEnd", AwaitEndRequest, Empty> {};
 /// Asks for other ranks. Needs no Join before it. The shard reports who has asked for what.
 struct Scale : Method<"distrib.ps.Scale", ScaleRequest, ScaleReply> {};
+/// Asks to erase keys. Needs no Join before it. The shard reports who has asked for how many.
+struct Erase : Method<"distrib.ps.Erase", EraseRequest, EraseReply> {};
 /// Asks for the status of the shard. Needs no Join before it, and changes nothing.
 struct Status : Method<"distrib.ps.Status", Empty, ShardStatus> {};
 

@@ -6,7 +6,9 @@
 #error "distrib: <distrib/ps/worker/src.hpp> is for programs that define DISTRIB_SEPARATE_COMPILATION in every unit"
 #endif
 
+#include <distrib/ps/worker/detail/impl/shards_of_job.ipp>
 #include <distrib/ps/worker/impl/ask_status.ipp>
+#include <distrib/ps/worker/impl/erase_keys.ipp>
 #include <distrib/ps/worker/impl/look_client.ipp>
 #include <distrib/ps/worker/impl/probe.ipp>
 #include <distrib/ps/worker/impl/rank_client.ipp>

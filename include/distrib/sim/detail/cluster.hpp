@@ -85,6 +85,7 @@ class Cluster {
   DISTRIB_DECL void lose_power();
   // An operator asks for other ranks.
   DISTRIB_DECL void scale();
+  DISTRIB_DECL void erase();
   DISTRIB_DECL void change(const StartedJob& job);
 
   // --- faults ---

@@ -109,6 +109,10 @@ class ShardHost : public ShardShell {
   void propose(const RankEntry& entry) {
     if (is_up() && service_->rank_log() != nullptr) service_->propose(entry);
   }
+  /// A user asks to erase keys. Returns nothing; the process may be down.
+  void erase(const std::string& table, const std::vector<std::uint64_t>& keys) {
+    if (is_up() && service_->can_erase()) service_->erase(table, keys);
+  }
   /// Returns its horizon; 0: the process is down, or knows no job.
   [[nodiscard]] auto horizon() -> Step {
     return is_up() && service_->rank_log() != nullptr ? service_->rank_log()->horizon() : 0;
@@ -126,6 +130,7 @@ class ShardHost : public ShardShell {
   void joined_twice(Rank) override {}
   void joined_unlike(const std::string&) override {}
   void asked_for_ranks(const std::string& text) override { tell(text); }
+  void asked_to_erase(const std::string& text) override { tell(text); }
   void last_export_missing() override {}
   DISTRIB_DECL void ended(int code, const Error& why) override;
 
@@ -176,8 +181,17 @@ class ShardHost : public ShardShell {
   DISTRIB_DECL void note_save(const CutWork& save);
   // Notes the entries of a file that is durable.
   void note_ranks(const std::optional<RankFile>& file) {
+    if (file) world_.erased.insert(file->erased.begin(), file->erased.end());
     if (!file || !world_.ranks) return;
     for (const SharedRankEntry& entry : file->entries) world_.ranks->add(entry);
+  }
+
+  // What the shard has acknowledged must be durable.
+  void check_erased() {
+    if (!service_ || !service_->can_erase()) return;
+    for (const ErasedKeys& entry : service_->erased())
+      if (!world_.erased.contains(entry))
+        world_.fail(name_ + " has acknowledged keys to erase that are not in its file");
   }
 
   // Flips a bit in a file of the shard's newest cut; returns the path of the file, or an empty text if nothing was

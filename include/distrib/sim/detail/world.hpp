@@ -3,6 +3,7 @@
 
 #include <distrib/core/decl.hpp>
 #include <distrib/ps/job/cut_settings.hpp>
+#include <distrib/ps/job/erased_keys.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/rank_log.hpp>
 #include <distrib/ps/job/replies.hpp>
@@ -21,6 +22,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,6 +85,7 @@ struct World {
   unsigned deaths = 0, resets = 0, refused_cuts = 0;
   std::vector<std::string> refusals;
   std::optional<RankLog> ranks;  // the entries that are durable at some shard; empty: the job's ranks never change
+  std::set<ErasedKeys> erased;  // what is durable at some shard
   bool one_ended = true;  // a process has ended since the cluster last looked whether all have
   std::string wrong;
 };

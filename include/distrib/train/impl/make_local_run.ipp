@@ -190,7 +190,8 @@ class LocalRun final : public TrainingRun {
           norms_.add(step, contributor_->gradient_norm(rank));
           return loss;
         },
-        callbacks(), pool_, std::move(planned_.initial_values), compute_on_, plan_.options().local.changes);
+        callbacks(), pool_, std::move(planned_.initial_values), compute_on_, plan_.options().local.changes,
+        plan_.options().local.erased);
     context_ = &local_->context();
     begun_ = std::chrono::steady_clock::now();
     signals_.emplace(local_->context(), [this] {

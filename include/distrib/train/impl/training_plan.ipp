@@ -94,6 +94,8 @@ DISTRIB_DECL auto TrainingPlan::cluster_job(const OpenModel& model, std::uint32_
   check_directory();
   PlannedJob planned = make_job(model, tasks, ranks, options_.replicas, 0);
   if (exports()) check_exports(planned.job);
+  if (planned.job.erases_keys && !save())  // otherwise a shard that is killed would lose its log
+    throw_error(train_errc::cannot_erase_keys, "no SaveCheckpoint");
   planned.job.cut_interval = cut_interval(planned.job, every_steps(), replay_budget_bytes);
   return complete(std::move(planned));
 }
@@ -222,6 +224,26 @@ DISTRIB_DECL void TrainingPlan::check_changes(const OpenModel& model, const Plan
     refuse("LocalMode::changes with a rate, and local steps or an updater without scales_rate");
 }
 
+// Throws `train_errc::cannot_erase_keys` if the recipe lets keys be erased that cannot be.
+DISTRIB_DECL void TrainingPlan::check_erased(const Job& job) const {
+  const auto refuse = [](const std::string& why) { throw_error(train_errc::cannot_erase_keys, why); };
+  const std::vector<ErasedKeys>& erased = options_.local.erased;
+  if (!job.erases_keys && !erased.empty())
+    refuse("LocalMode::erased has " + std::to_string(erased.size()) + " entries, without with_erasable_keys");
+  if (!job.erases_keys) return;
+  if (!job.consistency.can_have_replicas(job.ranks)) refuse(job.consistency.describe());
+  if (job.replicas != 1) refuse(std::to_string(job.replicas) + " replicas");
+  if (job.most_ranks != 0) refuse("with_most_ranks");
+  if (!job.replayable) refuse("OwnBatches");
+  if (!job.can_erase_keys()) refuse("no table of any keys");
+  for (const ErasedKeys& entry : erased)
+    if (entry.after == 0 || entry.keys.empty() || std::ranges::none_of(job.tables, [&entry](const TableInfo& table) {
+          return table.name == entry.table && table.any_key();
+        }))
+      refuse("LocalMode::erased: table '" + entry.table + "', " + std::to_string(entry.keys.size()) +
+             " keys after step " + std::to_string(entry.after));
+}
+
 // Throws `train_errc::bad_embedding` if the rows of a table cannot come and go as it says.
 DISTRIB_DECL void TrainingPlan::check_rows(const TableInfo& table) {
   if (table.has_good_options()) return;
@@ -283,6 +305,8 @@ DISTRIB_DECL auto TrainingPlan::make_job(const OpenModel& model, std::uint32_t t
   job.ranks = ranks;
   job.most_ranks = options_.most_ranks;
   check_changes(model, planned);
+  job.erases_keys = options_.erases_keys;
+  check_erased(job);
   if (const std::uint32_t counted = consistency.replicas_to_aggregate(ranks); counted > ranks)
     throw_error(train_errc::too_few_workers,
                 "replicas_to_aggregate=" + std::to_string(counted) + ", " + std::to_string(ranks) + " workers");

@@ -59,7 +59,7 @@ DISTRIB_DECL auto ObjectCuts::options_of(const CutOwner& owner) const -> ObjectC
   options.replicas = owner.job.replicas;
   options.synchronous = owner.job.consistency.is_synchronous();
   options.replayable = owner.job.replayable;
-  options.has_rank_log = owner.job.most_ranks != 0;
+  options.has_rank_log = owner.job.keeps_log();
   options.last_step = owner.job.total_steps;
   options.settings = owner.settings;
   options.settings.directory = directory_.root;

@@ -627,6 +627,7 @@ DISTRIB_DECL auto ObjectCutsCore::read_ranks(RankLogKey key, RankFile& all) -> S
   all.entries.clear();
   for (const SharedRankEntry& entry : log.entries())
     if (entry->number != 0) all.entries.push_back(entry);
+  all.erased.insert(all.erased.end(), file->erased.begin(), file->erased.end());
   co_return true;
 }
 

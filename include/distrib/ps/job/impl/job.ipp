@@ -64,6 +64,11 @@ DISTRIB_DECL auto parts_text(const Job& job, bool by_rules) -> std::string {
 
 }  // namespace detail
 
+DISTRIB_DECL auto Job::can_erase_keys() const noexcept -> bool {
+  return consistency.can_have_replicas(ranks) && replicas == 1 && most_ranks == 0 && replayable &&
+         std::ranges::any_of(tables, [](const TableInfo& table) { return table.any_key(); });
+}
+
 DISTRIB_DECL auto to_text(const Job& job) -> std::string {
   std::string text = "distrib job 1\n";
   const auto line = [&text](std::string_view key, const std::string& value) {
@@ -110,6 +115,7 @@ DISTRIB_DECL auto to_text(const Job& job) -> std::string {
   if (!job.replayable) line("replayable", "false");
   line("ranks", std::to_string(job.ranks));
   if (job.most_ranks != 0) line("most_ranks", std::to_string(job.most_ranks));
+  if (job.erases_keys) line("erases_keys", "true");
   line("total_steps", std::to_string(job.total_steps));
   line("cut_interval", std::to_string(job.cut_interval));
   if (text.size() > max_job_text) text.replace(parts_at, parts_bytes, detail::parts_text(job, true));

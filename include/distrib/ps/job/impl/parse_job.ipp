@@ -282,6 +282,10 @@ DISTRIB_DECL auto parse_job(std::string_view text, ErrorRef to) -> Job {
     job.most_ranks = lines.take_number<std::uint32_t>("most_ranks", job.ranks, max_job_ranks);
     if (!job.can_change_ranks()) lines.fail();
   }
+  if (lines.next_is("erases_keys")) {
+    job.erases_keys = lines.take("erases_keys") == "true";
+    if (!job.erases_keys || !job.can_erase_keys()) lines.fail();
+  }
   if (job.reduction == ReductionOrder::tree && !job.can_reduce_in_tree()) lines.fail();
   job.total_steps = lines.take_number<std::uint64_t>("total_steps", 1);
   job.cut_interval = lines.take_number<std::uint64_t>("cut_interval", 0);

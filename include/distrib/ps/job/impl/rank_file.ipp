@@ -81,6 +81,7 @@ DISTRIB_DECL auto to_bytes(const RankFile& file) -> std::vector<std::byte> {
   WireWriter body;
   body.varint(1, file.horizon);
   for (const SharedRankEntry& entry : file.entries) encode_rank_entry(body, 2, *entry);
+  for (const ErasedKeys& entry : file.erased) encode_erased_keys(body, 3, entry);
   std::vector<std::byte> bytes(detail::rank_file_head_bytes);
   std::memcpy(bytes.data(), detail::rank_file_magic.data(), detail::rank_file_magic.size());
   store_le(bytes.data() + 8, detail::rank_file_version);
@@ -109,6 +110,12 @@ DISTRIB_DECL auto parse_rank_file(ByteView bytes) -> std::optional<RankFile> {
         if (entry == nullptr || entry->number == 0 || file.entries.size() == max_rank_entries) return std::nullopt;
         left -= entry->ranks.size();
         file.entries.push_back(std::move(entry));
+        break;
+      }
+      case wire_tag(3, WireType::bytes): {
+        std::optional<ErasedKeys> entry = decode_erased_keys(reader.bytes());
+        if (!entry) return std::nullopt;
+        file.erased.push_back(*std::move(entry));
         break;
       }
     }

@@ -57,6 +57,10 @@ class ShardOf final : public AnyShard {
   [[nodiscard]] auto rank_log() -> RankLogCore* override { return core_.rank_log(); }
   [[nodiscard]] auto rank_step() const -> Step override { return core_.rank_step(); }
   void ranks_written(ShardSink& out) override { core_.ranks_written(out); }
+  [[nodiscard]] auto erase_log() -> EraseLogCore* override {
+    if constexpr (Core::is_synchronous) return core_.erase_log();
+    else return nullptr;
+  }
   [[nodiscard]] auto common_cut() const -> Step override {
     if constexpr (Core::is_synchronous) return core_.common_cut();
     else return 0;

@@ -28,6 +28,10 @@ DISTRIB_DECL SyncShardCore::SyncShardCore(const Job& job, std::uint32_t shard, c
     in_rank_order_ = settings_hash(before);
   }
   if (job.most_ranks != 0) rank_log_.emplace(job.ranks, job.most_ranks, can_scale_rates(job, updaters));
+  if (job.erases_keys) {
+    const auto& tables = store_.layout().tables();
+    erase_log_.emplace(total_steps_, std::vector<TableShare>(tables.begin(), tables.end()));
+  }
   store_.keep_previous(true);
   go_on_from(0, {});
 }

@@ -210,6 +210,7 @@ class Lane {
     }
     void joined_unlike(const std::string& text) override { lane.task_.tell(Event::Kind::unlike_arithmetic, text); }
     void asked_for_ranks(const std::string& text) override { lane.task_.tell(Event::Kind::ranks_asked_for, text); }
+    void asked_to_erase(const std::string& text) override { lane.task_.tell(Event::Kind::erase_asked_for, text); }
     void last_export_missing() override {
       const auto waited = std::chrono::duration_cast<std::chrono::seconds>(ShardExports::last_patience);
       lane.task_.tell(Event::Kind::export_failed, "the last step is not exported: tried for " +

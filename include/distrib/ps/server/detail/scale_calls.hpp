@@ -26,6 +26,9 @@ namespace detail {
 /// Characters that are not printable ASCII are replaced.
 [[nodiscard]] DISTRIB_DECL auto words_of_asker(const std::string& address, std::string_view says) -> std::string;
 
+/// Returns a text of a client for a report: characters that are not printable ASCII are replaced.
+[[nodiscard]] DISTRIB_DECL auto printable(std::string_view text) -> std::string;
+
 /// Returns the address at the other end of a connection; "a client" if it has none.
 template <class Connection>
 [[nodiscard]] auto address_of_asker(const Connection& connection) -> std::string {

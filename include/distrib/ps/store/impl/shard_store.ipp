@@ -44,7 +44,7 @@ DISTRIB_DECL auto ShardStore::read_sum(SharedBuffer block) -> std::pair<ReadCont
 }
 
 DISTRIB_DECL void ShardStore::apply(std::uint64_t count, std::span<const ReadContribution> contributions,
-                                    std::error_code& ec, double rate_factor) {
+                                    std::error_code& ec, double rate_factor, std::span<const ErasedKeys> erased) {
   ec.clear();
   sent_of_ = nullptr;
   if (tables_ != nullptr) {
@@ -52,6 +52,7 @@ DISTRIB_DECL void ShardStore::apply(std::uint64_t count, std::span<const ReadCon
     for (const ReadContribution& one : contributions) of_tables_.push_back(&one.tables);
     tables_->apply(count, of_tables_, ec);
     if (ec) return;
+    for (const ErasedKeys& some : erased) tables_->erase(some.table, some.keys);
   }
   of_blocks_.clear();
   for (const ReadContribution& one : contributions) of_blocks_.push_back(one.block->bytes());

@@ -45,6 +45,11 @@ DISTRIB_DECL void TableStore::apply(std::uint64_t count, std::span<const TableGr
   for (detail::ShardTable& table : tables_) table.update(count, keeps_previous_);
 }
 
+DISTRIB_DECL void TableStore::erase(std::string_view name, std::span<const std::uint64_t> keys) {
+  for (detail::ShardTable& table : tables_)
+    if (table.share().info().name == name && table.share().info().any_key()) table.erase(keys, keeps_previous_);
+}
+
 DISTRIB_DECL void TableStore::load(std::span<const TableCut> tables) {
   if (!tables.empty() && tables.size() != tables_.size())
     throw_error(ps_errc::wrong_size, "the number of tables of a cut");

@@ -72,6 +72,11 @@ DISTRIB_DECL auto scale_shard(const Address& server, std::uint32_t shard, const 
   return call_shard<Scale>(server, shard, request, how, error);
 }
 
+DISTRIB_DECL auto erase_on_shard(const Address& server, std::uint32_t shard, const EraseRequest& request,
+                                 const AskOptions& how, Error& error) -> EraseReply {
+  return call_shard<Erase>(server, shard, request, how, error);
+}
+
 }  // namespace detail
 
 }  // namespace v0

@@ -341,6 +341,40 @@ DISTRIB_DECL auto ScaleReply::decode(ByteView head) -> bool {
   return reader.ok() && good;
 }
 
+DISTRIB_DECL void EraseRequest::encode(WireWriter& head) const {
+  head.text(1, table);
+  detail::encode_keys(head, 2, keys);
+  if (!who.empty()) head.text(3, who);
+}
+
+DISTRIB_DECL auto EraseRequest::decode(ByteView head) -> bool {
+  bool good = true;
+  WireReader reader{head};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::bytes): table = reader.text(); break;
+      case wire_tag(2, WireType::bytes): good = detail::decode_keys(reader.bytes(), keys); break;
+      case wire_tag(3, WireType::bytes): who = reader.text().substr(0, ScaleRequest::most_who_bytes); break;
+    }
+  return reader.ok() && good && keys.size() <= max_erased_at_once;
+}
+
+DISTRIB_DECL void EraseReply::encode(WireWriter& head) const {
+  detail::encode_keys(head, 1, keys);
+  head.varint(2, after);
+  head.varint(3, step);
+}
+
+DISTRIB_DECL auto EraseReply::decode(ByteView head) -> bool {
+  bool good = true;
+  WireReader reader{head};
+  while (reader.next()) switch (reader.tag()) {
+      case wire_tag(1, WireType::bytes): good = detail::decode_keys(reader.bytes(), keys); break;
+      case wire_tag(2, WireType::varint): after = reader.uint64(); break;
+      case wire_tag(3, WireType::varint): step = reader.uint64(); break;
+    }
+  return reader.ok() && good && keys.size() <= max_erased_at_once;
+}
+
 DISTRIB_DECL auto RestoreRequest::decode(ByteView head) -> bool {
   WireReader reader{head};
   while (reader.next()) switch (reader.tag()) {

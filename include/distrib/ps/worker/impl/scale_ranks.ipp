@@ -6,6 +6,7 @@
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/rank_text.hpp>
 #include <distrib/ps/wire/messages.hpp>
+#include <distrib/ps/worker/detail/shards_of_job.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -15,34 +16,11 @@
 
 namespace distrib {
 inline namespace v0 {
-namespace detail {
-
-/// A shard of a parameter server.
-struct ShardAddress {
-  Address server;
-  std::uint32_t shard = 0;
-};
-
-// Returns all shards of all servers.
-DISTRIB_DECL auto shards_of_job(std::span<const Address> servers, const AskOptions& how, Error& error)
-    -> std::vector<ShardAddress> {
-  constexpr std::uint32_t most_shards = 256;  // of one task
-  std::vector<ShardAddress> all;
-  for (const Address& server : servers) {
-    const ShardStatus status = ask_shard(server, 0, how, error);
-    if (!error && status.shards == 0) error = {ps_errc::fixed_ranks, "the parameter server at " + server.to_string()};
-    if (error) return {};
-    for (std::uint32_t shard = 0; shard < std::min(status.shards, most_shards); ++shard) all.push_back({server, shard});
-  }
-  return all;
-}
-
-}  // namespace detail
 
 DISTRIB_DECL auto ranks_of_job(std::span<const Address> servers, const AskOptions& how, ErrorRef to) -> JobRanks {
   detail::ErrorOut error{to};
   JobRanks found;
-  const std::vector<detail::ShardAddress> shards = detail::shards_of_job(servers, how, error);
+  const std::vector<detail::ShardAddress> shards = detail::shards_of_job(servers, how, ps_errc::fixed_ranks, error);
   RankLog log{1};
   for (const auto& [server, shard] : shards) {
     const ScaleReply reply = detail::scale_shard(server, shard, {}, how, error);
@@ -76,7 +54,7 @@ DISTRIB_DECL auto scale_ranks(std::span<const Address> servers, const RankEntry&
     error = {ps_errc::bad_rate, to_text(entry.rate)};
     return scaled;
   }
-  const std::vector<detail::ShardAddress> shards = detail::shards_of_job(servers, how, error);
+  const std::vector<detail::ShardAddress> shards = detail::shards_of_job(servers, how, ps_errc::fixed_ranks, error);
   scaled.shards = shards.size();
   const ScaleRequest request{std::make_shared<const RankEntry>(entry), how.who};
   for (const auto& [server, shard] : shards) {

@@ -47,6 +47,7 @@ DISTRIB_DECL auto Cluster::run() -> Outcome {
   if (outcome.steps != 0) outcome.changed_after = changed_after();
   outcome.computed = contributed_;
   if (world_.ranks) outcome.ranks = std::make_shared<const RankLog>(*world_.ranks);
+  outcome.erased.assign(world_.erased.begin(), world_.erased.end());
   outcome.wrong = world_.wrong;
   if (!outcome.wrong.empty()) outcome.wrong = "seed " + std::to_string(world_.options.seed) + ": " + outcome.wrong;
   outcome.deaths = world_.deaths;
@@ -128,6 +129,20 @@ DISTRIB_DECL void Cluster::scale() {
       world_.scheduler.after(20 * world_.pause(), [host = world_.shards[shard], entry] { host->propose(entry); });
 }
 
+DISTRIB_DECL void Cluster::erase() {
+  const std::vector<std::uint64_t>& of = world_.faults.erasable;
+  if (!world_.job.erases_keys || of.empty()) return;
+  Dice& dice = world_.dice;
+  std::vector<std::uint64_t> keys(dice.between(1, 8));
+  for (std::uint64_t& key : keys) key = of[dice.below(of.size())];
+  const std::string table = world_.job.tables[dice.below(world_.job.tables.size())].name;
+  world_.tell("simulation", "a user asks to erase " + std::to_string(keys.size()) + " keys of " + table);
+  const bool to_all = dice.percent(80);
+  for (ShardHost* const shard : world_.shards)
+    if (to_all || dice.percent(50))
+      world_.scheduler.after(20 * world_.pause(), [shard, table, keys] { shard->erase(table, keys); });
+}
+
 DISTRIB_DECL void Cluster::change(const StartedJob& job) {
   const bool is_late = std::ranges::any_of(ranks_, &RankState::done) ||
                        std::ranges::any_of(tasks_, [](const auto& task) { return task->is_done(); });
@@ -173,6 +188,7 @@ DISTRIB_DECL void Cluster::draw_faults() {
   plan(faults.zombies, [this] { double_worker(); });
   plan(faults.power_losses, [this] { lose_power(); });
   plan(faults.scalings, [this] { scale(); });
+  plan(faults.erasures, [this] { erase(); });
   plan(faults.full_disks, [this] {
     if (!world_.disk) return;
     world_.tell("simulation", "the disk is full");

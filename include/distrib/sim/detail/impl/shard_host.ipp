@@ -104,6 +104,7 @@ DISTRIB_DECL void ShardHost::next_on_disk() {
     if (work.kind == CutWork::Kind::open) world_.refused_cuts += static_cast<unsigned>(work.refused.size());
     performed(std::move(work));
     if (mine != incarnation_) return;
+    check_erased();
     queue_.pop_front();
     if (!queue_.empty()) next_on_disk();
     send_answers();

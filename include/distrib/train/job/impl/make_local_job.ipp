@@ -11,6 +11,7 @@
 #include <distrib/ps/job/replies.hpp>
 #include <distrib/ps/protocol/any_shard.hpp>
 #include <distrib/ps/protocol/any_worker.hpp>
+#include <distrib/ps/protocol/erase_log_core.hpp>
 #include <distrib/ps/protocol/rank_log_core.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 #include <distrib/ps/store/block_pool.hpp>
@@ -46,7 +47,7 @@ class LocalJobShell final : public LocalJob {
  public:
   LocalJobShell(const Job& job, const ShardKind& shards, std::span<const Cut> restored, Contribute contribute,
                 LocalJobCallbacks callbacks, IoPool* pool, std::vector<SharedBuffer> initial_values,
-                ComputeOn compute_on, std::span<const RankEntry> changes)
+                ComputeOn compute_on, std::span<const RankEntry> changes, std::span<const ErasedKeys> erased)
       : synchronous_{job.consistency.is_synchronous()},
         contribute_{std::move(contribute)},
         callbacks_{std::move(callbacks)},
@@ -59,10 +60,12 @@ class LocalJobShell final : public LocalJob {
           cut != nullptr ? std::vector{DurableCut{cut->step, cut->lineage}} : std::vector<DurableCut>{}, cut));
     }
     // The log is known from the start, so nothing of it is ever written.
-    RankFile log{job.total_steps + 1, {}};
+    RankFile log{job.total_steps + 1, {}, {erased.begin(), erased.end()}};
     for (const RankEntry& entry : changes) log.entries.push_back(std::make_shared<const RankEntry>(entry));
     for (const auto& shard : shards_)
       if (RankLogCore* const ranks = shard->rank_log()) ranks->open(log, 1);
+    for (const auto& shard : shards_)
+      if (EraseLogCore* const keys = shard->erase_log()) keys->open(log, 1);
     // Here a shard cannot be lost without its workers, so workers keep nothing to send again.
     const WorkerOptions options{.replay_budget_bytes = 0, .initial_values = std::move(initial_values)};
     for (Rank rank = 0; rank < job.rank_names(); ++rank) workers_.push_back(make_worker(job, rank, options));
@@ -512,9 +515,10 @@ class LocalJobShell final : public LocalJob {
 DISTRIB_DECL auto make_local_job(const Job& job, const ShardKind& shards, std::span<const Cut> restored,
                                  Contribute contribute, LocalJobCallbacks callbacks, IoPool* pool,
                                  std::vector<SharedBuffer> initial_values, ComputeOn compute_on,
-                                 std::span<const RankEntry> changes) -> std::unique_ptr<LocalJob> {
+                                 std::span<const RankEntry> changes, std::span<const ErasedKeys> erased)
+    -> std::unique_ptr<LocalJob> {
   return std::make_unique<detail::LocalJobShell>(job, shards, restored, std::move(contribute), std::move(callbacks),
-                                                 pool, std::move(initial_values), compute_on, changes);
+                                                 pool, std::move(initial_values), compute_on, changes, erased);
 }
 
 }  // namespace v0

@@ -68,6 +68,7 @@ DISTRIB_DECL auto RankFiles::read(Error& error) const -> std::optional<RankFile>
     if (!all) all.emplace();
     all->horizon = std::max(all->horizon, other->horizon);
     all->entries.insert(all->entries.end(), other->entries.begin(), other->entries.end());
+    all->erased.insert(all->erased.end(), other->erased.begin(), other->erased.end());
   }
   return error ? std::nullopt : all;
 }

@@ -30,11 +30,14 @@ DISTRIB_DECL auto words_of(const RankEntry& entry) -> std::string {
 }
 
 DISTRIB_DECL auto words_of_asker(const std::string& address, std::string_view says) -> std::string {
-  if (says.empty()) return address;
-  std::string printable{says};
-  for (char& c : printable)
+  return says.empty() ? address : address + " (" + printable(says) + ")";
+}
+
+DISTRIB_DECL auto printable(std::string_view text) -> std::string {
+  std::string shown{text};
+  for (char& c : shown)
     if (c < ' ' || c > '~') c = '?';
-  return address + " (" + printable + ")";
+  return shown;
 }
 
 }  // namespace detail

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <functional>
 #include <iterator>
 
@@ -151,6 +152,14 @@ DISTRIB_DECL void ShardTable::evict_beyond_quotas(bool keep) {
   }
   quota_->to_check.clear();
   previous_.sort();
+}
+
+DISTRIB_DECL void ShardTable::erase(std::span<const std::uint64_t> keys, bool keep) {
+  assert(any_);
+  const auto before = [&](std::uint64_t key, KeyUse use, const float* row, RowMark mark) {
+    before_evicted(key, use, row, mark, keep);
+  };
+  if (any_->erase(keys, before) != 0) previous_.sort();
 }
 
 DISTRIB_DECL void ShardTable::values(std::span<const std::uint64_t> keys, std::span<float> to) const {
