@@ -73,8 +73,10 @@ for rank in 0, 1:
     kind, text = get(f"http://127.0.0.1:{int(port) + 2 + rank}/metrics")
     assert kind.startswith("text/plain; version=0.0.4"), kind
     values = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
-    assert float(values[f'distrib_worker_contributions_total{{rank="{rank}"}}']) > 0, text
-    assert float(values[f'distrib_worker_seconds_total{{rank="{rank}",phase="compute"}}']) > 0, text
+    assert float(values[f'distrib_worker_contributions_total{{worker="{rank}",rank="{rank}"}}']) > 0, text
+    assert float(values[f'distrib_worker_seconds_total{{worker="{rank}",rank="{rank}",phase="compute"}}']) > 0, text
+    assert float(values[f'distrib_worker_reading_seconds_total{{worker="{rank}",rank="{rank}"}}']) > 0, text
+    assert float(values[f'distrib_worker_replay_bytes{{worker="{rank}",rank="{rank}"}}']) > 0, text
 try:
     get(page + "metrics")
     sys.exit("the page of the launcher has metrics")
