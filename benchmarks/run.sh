@@ -6,8 +6,8 @@
 #   cuts       the work of a shard's thread while 512 MiB are saved under load, compared with a cut in one piece; and
 #              how long pushes to such a parameter server take meanwhile; bytes of cuts that have only what changed
 #   evaluator  the time of a chief with 10 evaluations by itself and by a task `evaluator`, compared with none
-#   fan        a contribution at a parameter server and at a worker, by the number of workers and of servers; memory of
-#              a worker; a simulated cluster of 64 parameter servers and 1024 workers
+#   fan        a contribution at a parameter server and at a worker, by the number of workers and of servers; sums in a
+#              tree and in rank order; memory of a worker; a simulated cluster of 64 servers and 1024 workers
 #   files      reading files of safetensors and PyTorch, compared with pread
 #   formats    gradients as bfloat16 and as int8 numbers, compared with a copy
 #   guarantees pushes, pulls and the main job with and without names of contributions, buffers for sending them again,

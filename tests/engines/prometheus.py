@@ -29,7 +29,8 @@ RAW = os.environ.get("FASHION_MNIST_DIR", "/usr/share/datasets/fashion-mnist")
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "TF_CONFIG"}
 TASKS = 5
 
-SHARD, RANK = 'instance="i",task="0",shard="0"', 'instance="j",rank="1"'
+SHARD, WORKER = 'instance="i",task="0",shard="0"', 'instance="j",worker="1",rank="1"'
+OTHER = 'instance="i",task="1",shard="0"'
 # Of each alarm: series with values of each minute, when it must not have come and when it must have, and its labels.
 ALARMS = {
     "DistribStandsStill": ({f"distrib_ps_step{{{SHARD}}}": "0+60x20 1200x40", f"distrib_ps_total_steps{{{SHARD}}}": "9000x60"},
@@ -40,10 +41,17 @@ ALARMS = {
     "DistribRankIsAway": ({f"distrib_ps_step{{{SHARD}}}": "0+60x60", f"distrib_ps_total_steps{{{SHARD}}}": "9000x60",
                            f'distrib_ps_rank_here{{{SHARD},rank="2"}}': "1x10 0x50"},
                           "12m", "20m", f'{SHARD},rank="2",severity="warning"'),
-    "DistribOneWorkerIsSlow": ({'distrib_worker_seconds_total{rank="0",phase="wait"}': "0+10x20 200+50x60",
-                                'distrib_worker_seconds_total{rank="1",phase="wait"}': "0+10x20 200+1x60"},
+    "DistribDiskIsFull": ({f"distrib_ps_no_room{{{SHARD}}}": "0x10 1x20"}, "11m", "15m", f'{SHARD},severity="critical"'),
+    "DistribStepsApart": ({f"distrib_ps_step{{{SHARD}}}": "0+60x60", f"distrib_ps_step{{{OTHER}}}": "0+60x20 1200+55x40",
+                           f"distrib_ps_ranks{{{SHARD}}}": "3x60", f"distrib_ps_ranks{{{OTHER}}}": "3x60"},
+                          "30m", "50m", 'severity="warning"'),
+    "DistribWaitsForRank": ({f'distrib_ps_rank_waited_seconds_total{{{SHARD},rank="0"}}': "0+10x60",
+                             f'distrib_ps_rank_waited_seconds_total{{{SHARD},rank="2"}}': "0+10x20 200+30x40"},
+                            "25m", "50m", f'{SHARD},rank="2",severity="warning"'),
+    "DistribOneWorkerIsSlow": ({'distrib_worker_seconds_total{worker="0",phase="wait"}': "0+10x20 200+50x60",
+                                'distrib_worker_seconds_total{worker="1",phase="wait"}': "0+10x20 200+1x60"},
                                "20m", "60m", 'severity="warning"'),
-    "DistribLossIsNoNumber": ({f"distrib_worker_loss{{{RANK}}}": "0.5x10" + " NaN" * 10}, "9m", "15m", f'{RANK},severity="critical"'),
+    "DistribLossIsNoNumber": ({f"distrib_worker_loss{{{WORKER}}}": "0.5x10" + " NaN" * 10}, "9m", "15m", f'{WORKER},severity="critical"'),
     "DistribCertificateExpires": ({'distrib_tls_certificate_expires_seconds{instance="i"}': "6000x60"},
                                   "30m", "50m", 'instance="i",severity="critical"'),
 }

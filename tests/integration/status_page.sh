@@ -53,7 +53,12 @@ os.kill(worker, signal.SIGSTOP)  # the job waits, so that the page can be looked
 whole = until("both parameter servers on the page", lambda: (now := data(page)) and len(now["shards"]) == 2 and now)
 assert [shard["task"] for shard in whole["shards"]] == [0, 1], whole["shards"]
 assert all(shard["open"] and shard["step"] > 0 and shard["total_steps"] == 400 for shard in whole["shards"]), whole["shards"]
-assert [rank["here"] for rank in whole["shards"][0]["ranks"]] == [True] * 3, whole["shards"][0]["ranks"]
+assert whole["shards"][0]["rank_columns"]["here"] == [1] * 3, whole["shards"][0]["rank_columns"]
+assert "rank_columns" not in whole["shards"][1] and "ranks" not in whole["shards"][1], whole["shards"][1]
+# The other two have pushed, or will soon: then the step waits for worker 2.
+stands = until("a step that waits", lambda: (first := data(page)["shards"][0])["waits_for_seconds"] > 0.5 and first)
+late = stands["rank_columns"]
+assert late["last"][2] < max(late["last"]) and stands["waiting_bytes"] > 0, stands
 assert [one["task"] for one in whole["processes"]] == ["ps0", "ps1", "worker0", "worker1", "worker2"], whole["processes"]
 assert whole["processes"][4] == {"task": "worker2", "state": f"process {worker}", "restarts": 0}, whole["processes"]
 
@@ -68,8 +73,10 @@ for rank in 0, 1:
     kind, text = get(f"http://127.0.0.1:{int(port) + 2 + rank}/metrics")
     assert kind.startswith("text/plain; version=0.0.4"), kind
     values = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
-    assert float(values[f'distrib_worker_contributions_total{{rank="{rank}"}}']) > 0, text
-    assert float(values[f'distrib_worker_seconds_total{{rank="{rank}",phase="compute"}}']) > 0, text
+    assert float(values[f'distrib_worker_contributions_total{{worker="{rank}",rank="{rank}"}}']) > 0, text
+    assert float(values[f'distrib_worker_seconds_total{{worker="{rank}",rank="{rank}",phase="compute"}}']) > 0, text
+    assert float(values[f'distrib_worker_reading_seconds_total{{worker="{rank}",rank="{rank}"}}']) > 0, text
+    assert float(values[f'distrib_worker_replay_bytes{{worker="{rank}",rank="{rank}"}}']) > 0, text
 try:
     get(page + "metrics")
     sys.exit("the page of the launcher has metrics")

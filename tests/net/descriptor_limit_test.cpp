@@ -3,7 +3,9 @@
 
 #include "support/catch.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -42,4 +44,18 @@ TEST_CASE("raise_descriptor_limit: raises the limit as far as it is needed and p
   const std::uint64_t most = limits.before.rlim_max;
   CHECK(distrib::raise_descriptor_limit(most + 1) == most);
   CHECK(DescriptorLimits::now() == most);
+}
+
+TEST_CASE("descriptor_use: counts what this process has open", "[net]") {
+  const auto before = distrib::descriptor_use();
+  REQUIRE(before);
+  CHECK(before->limit == DescriptorLimits::now());
+  const int one = ::open("/dev/null", O_RDONLY), other = ::open("/dev/null", O_RDONLY);
+  REQUIRE(other >= 0);
+  const auto more = distrib::descriptor_use();
+  ::close(one);
+  ::close(other);
+  REQUIRE(more);
+  CHECK(more->open == before->open + 2);
+  CHECK(distrib::descriptor_use()->open == before->open);
 }

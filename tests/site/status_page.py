@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import browser
@@ -57,6 +58,16 @@ def look(chromium, name, address, expected, pictures, live):
                 chromium.driver.save_screenshot(str(pictures / f"status-{name}-{where}-{scheme}.png"))
 
 
+def stagger(process, over):
+    """Lets a process run and stand still by turns until it is over; then it runs."""
+    while not over.is_set():
+        os.kill(process, signal.SIGCONT)
+        over.wait(0.3)
+        os.kill(process, signal.SIGSTOP)
+        over.wait(0.7)
+    os.kill(process, signal.SIGCONT)
+
+
 def run_job(chromium, build, work, pictures):
     subprocess.run([build / "examples/fashion_mnist_convert", RAW, work / "data"], check=True, stdout=subprocess.DEVNULL)
     log = work / "log"
@@ -82,8 +93,17 @@ def run_job(chromium, build, work, pictures):
         # A worker that stands still is the one for which the others wait.
         os.kill(held, signal.SIGSTOP)
         time.sleep(3)
-        expected |= {"waited": r"(?m)^2\s+\d+ % of the looks", "key": "1 behind the others"}
-        yield from look(chromium, "held", address, expected, pictures, True)
+        held_too = {"waited_said": r"^Now rank 2 missing, nothing has come for \d", "key": "1 behind the others"}
+        yield from look(chromium, "held", address, expected | held_too, pictures, True)
+        # A worker that stands still again and again is the one that was waited for.
+        staggers = threading.Thread(target=stagger, args=(held, over := threading.Event()))
+        staggers.start()
+        try:
+            waited = {"waited_said": r"In the last \d+ s:", "waited": r"(?m)^2\s+[\d.]+ m?s\s+\d+ %\s+\d+"}
+            yield from look(chromium, "waited", address, expected | waited, pictures, True)
+        finally:
+            over.set()
+            staggers.join()
         server = re.search(r"--ps_hosts=([^, ]*)", said)[1]
         subprocess.run([build / "tools/distrib", "status", server, "--html", work / "kept.html"], check=True, timeout=60)
     finally:
@@ -96,8 +116,11 @@ def ten_thousand(kept, path):
     text = kept.read_text(encoding="utf-8")
     first = json.loads(DATA.search(text)[2])["shards"][0]
     first |= {"open": True, "step": 123456, "total_steps": 1000000, "newest_cut": 123400, "tasks": 64, "workers": 10000}
-    ranks = [{"rank": rank, "here": rank % 997 != 5, "last": 123457 - (rank % 101 == 0)} for rank in range(10000)]
-    shards = [first | {"task": task, "ranks": ranks if task == 0 else []} for task in range(64)]
+    ranks = range(10000)
+    columns = {"rank": list(ranks), "here": [int(rank % 997 != 5) for rank in ranks],
+               "last": [123457 - (rank % 101 == 0) for rank in ranks], "was_last": [rank % 7 for rank in ranks],
+               "waited_ms": [rank * 7919 % 10000 if rank % 7 else 0 for rank in ranks]}
+    shards = [first | ({"rank_columns": columns} if task == 0 else {"rank_columns": None}) | {"task": task} for task in range(64)]
     events = [{"at": 1.7e9 + i, "text": f"event {i} <b>is text</b>"} for i in range(50)]
     data = json.dumps({"shards": shards, "events": events}).replace("<", "\\u003c")
     path.write_text(DATA.sub(lambda found: found[1] + data + found[3], text), encoding="utf-8")
@@ -117,6 +140,7 @@ def main():
         if (work / "kept.html").exists():
             many = ten_thousand(work / "kept.html", work / "many.html").as_uri()
             expected = {"step": r"^Step 123,456 of 1,000,000$", "key": r"9,8\d\d here", "shards": "ps 63 shard 0",
+                        "waited": r"(?m)^2321\s+10.0 s\s+\d+ %\s+4",
                         "events": r"event 49 <b>is text</b>"}
             found += look(chromium, "many", many, expected, options.pictures, False)
             began = time.monotonic()

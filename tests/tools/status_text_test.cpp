@@ -50,6 +50,21 @@ TEST_CASE("status_text: a shard with a job", "[tools]") {
   changed.rate_factor = 0.5;
   CHECK_THAT(tools::status_text(changed, nullptr),
              ContainsSubstring("\n  learning rate  that of the schedule times 0.5\n  contributions"));
+  ShardStatus waited = running_shard();
+  waited.of_ranks = {{0, true, 121, 0, false, 1, 5ms}, {1, true, 121}, {2, true, 121, 0, false, 40, 12'500ms}};
+  waited.waiting_bytes = 1024 << 10;
+  waited.most_waiting_bytes = 3 << 20;
+  waited.no_room = true;
+  waited.horizon = 1120;
+  CHECK_THAT(tools::status_text(waited, nullptr),
+             ContainsSubstring("\n  waited for     rank 2 12 s in 40 steps, rank 0 5.0 ms in 1 step\n"
+                               "  disk           no room for the last cut that was tried\n"
+                               "  horizon        step 1120\n"
+                               "  memory         values 1.1 MiB, slots 512 B, contributions that wait 1.0 MiB, at most "
+                               "3.0 MiB\n"));
+  ShardStatus many = running_shard();
+  many.of_ranks.resize(1003);
+  CHECK_THAT(tools::status_text(many, nullptr), ContainsSubstring("\n        and 3 more, in --json\n  variables"));
   ShardStatus with_backups = running_shard();
   with_backups.stale = 7;
   CHECK(tools::status_text(with_backups, nullptr).find(" behind, 7 arrived too late\n") != std::string::npos);

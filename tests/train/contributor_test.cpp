@@ -24,6 +24,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +35,7 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <thread>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -96,6 +98,32 @@ TEST_CASE("Contributor: the gradient depends on (step, rank), and not on parts a
     for (const std::int64_t parts : {1, 2}) CHECK(contribution(source, make_job(shards, parts), 1, 4) == expected);
   CHECK(contribution(source, make_job(1, 1), 0, 4) != expected);
   CHECK(contribution(source, make_job(1, 1), 1, 5) != expected);
+}
+
+namespace {
+/// Batches that take 2 ms each.
+struct SlowBatches {
+  void fill(std::uint64_t, distrib::Batch<LineModel::Example>&) const {
+    std::this_thread::sleep_for(std::chrono::milliseconds{2});
+  }
+};
+}  // namespace
+
+TEST_CASE("Contributor: measures how long it reads, of all ranks", "[train]") {
+  const SlowBatches source;
+  distrib::Job job = make_job(1, 1);
+  job.gradient_accumulation = 3;
+  const auto layouts = distrib::shard_layouts(job);
+  const LineModel model;
+  distrib::Contributor<LineModel, SlowBatches> contribute{model, source, job, layouts};
+  CHECK(contribute.reading() == std::chrono::nanoseconds{0});
+  static_cast<void>(contribute.prepare(0, 1));
+  const auto one = contribute.reading();
+  CHECK(one >= std::chrono::milliseconds{6});
+  static_cast<void>(contribute.prepare(0, 1));  // it is prepared
+  CHECK(contribute.reading() == one);
+  static_cast<void>(contribute.prepare(1, 1));
+  CHECK(contribute.reading() >= one + std::chrono::milliseconds{6});
 }
 
 TEST_CASE("Contributor: has memory only for the ranks that it is asked about", "[train]") {

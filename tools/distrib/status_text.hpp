@@ -17,6 +17,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +49,19 @@ struct StatusRates {
 [[nodiscard]] inline auto times_text(const distrib::LatencyHistogram& times) -> std::string {
   const auto quantile = [&times](double q) { return time_text(std::min(times.quantile(q), times.max())); };
   return "p50 " + quantile(0.5) + ", p99 " + quantile(0.99) + ", longest " + time_text(times.max());
+}
+
+/// Returns the ranks that steps waited for longest, at most five: "rank 7 12 s in 40 steps". Empty: no step waited.
+[[nodiscard]] inline auto waited_text(const distrib::ShardStatus& shard) -> std::string {
+  std::vector<distrib::ShardStatus::RankStatus> ranks = shard.of_ranks;
+  std::erase_if(ranks, [](const auto& rank) { return rank.was_last == 0; });
+  std::ranges::stable_sort(ranks, std::ranges::greater{}, &distrib::ShardStatus::RankStatus::waited);
+  ranks.resize(std::min<std::size_t>(ranks.size(), 5));
+  std::string text;
+  for (const auto& rank : ranks)
+    text += (text.empty() ? "rank " : ", rank ") + std::to_string(rank.rank) + " " + time_text(rank.waited) + " in " +
+            std::to_string(rank.was_last) + (rank.was_last == 1 ? " step" : " steps");
+  return text;
 }
 
 /// Returns a shard as text, a few lines. `rates`: since the answer before; null: there was none.
@@ -91,12 +106,20 @@ struct StatusRates {
     if (exported->failures != 0) text += ", " + number(exported->failures) + " failures";
     text += "\n";
   }
-  text += "  memory         values " + bytes_text(shard.value_bytes) + ", slots " + bytes_text(shard.slot_bytes) + "\n";
+  if (const std::string waited = waited_text(shard); !waited.empty()) text += "  waited for     " + waited + "\n";
+  if (shard.no_room) text += "  disk           no room for the last cut that was tried\n";
+  if (shard.horizon != 0) text += "  horizon        step " + number(shard.horizon) + "\n";
+  text += "  memory         values " + bytes_text(shard.value_bytes) + ", slots " + bytes_text(shard.slot_bytes);
+  if (shard.most_waiting_bytes != 0)
+    text += ", contributions that wait " + bytes_text(shard.waiting_bytes) + ", at most " +
+            bytes_text(shard.most_waiting_bytes);
+  text += "\n";
   const auto makers = std::ranges::count(shard.of_ranks, false, &distrib::ShardStatus::RankStatus::looks_on);
   const bool changes = std::cmp_not_equal(makers, shard.of_ranks.size()) || std::cmp_greater(makers, shard.ranks);
   text +=
       "  ranks          " + number(here) + " of " + (changes ? number(makers) : number(shard.ranks)) + " connected\n";
-  for (const auto& rank : shard.of_ranks) {
+  constexpr std::size_t most_lines = 1000;
+  for (const auto& rank : std::span{shard.of_ranks}.first(std::min(shard.of_ranks.size(), most_lines))) {
     if (rank.looks_on && !rank.here) continue;  // nobody needs it
     text += right(number(rank.rank), 8) + "  " +
             (rank.looks_on ? "looks on "
@@ -105,6 +128,8 @@ struct StatusRates {
             "  last contribution " + number(rank.last) +
             (rank.process == 0 ? "" : ", served by worker " + number(rank.process - 1)) + "\n";
   }
+  if (shard.of_ranks.size() > most_lines)
+    text += "        and " + number(shard.of_ranks.size() - most_lines) + " more, in --json\n";
   text += "  variables      " + number(shard.variables) + "\n";
   std::size_t width = 0;
   for (const auto& variable : shard.of_variables) width = std::max(width, variable.name.size());

@@ -4,6 +4,7 @@
 #include <distrib/core/decl.hpp>
 
 #include <cstdint>
+#include <optional>
 
 namespace distrib {
 inline namespace v0 {
@@ -16,6 +17,18 @@ inline namespace v0 {
 ///
 /// Threads: any, one at a time.
 DISTRIB_DECL auto raise_descriptor_limit(std::uint64_t needed) noexcept -> std::uint64_t;
+
+/// How many descriptors a process has open, and how many it may have.
+struct DescriptorUse {
+  std::uint64_t open = 0;
+  std::uint64_t limit = 0;  ///< 2^64 - 1: there is no limit.
+};
+
+/// Returns the use of this process. Empty: the system does not tell (/proc is not mounted). It reads a directory with an
+/// entry for each descriptor.
+///
+/// Threads: any.
+[[nodiscard]] DISTRIB_DECL auto descriptor_use() -> std::optional<DescriptorUse>;
 
 }  // namespace v0
 }  // namespace distrib

@@ -15,6 +15,7 @@
 #include <distrib/train/metrics.hpp>
 #include <distrib/train/model_updaters.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -40,6 +41,7 @@ class AnyContributor {
   virtual auto operator()(Rank rank, Step step, std::span<const SharedBuffer> values,
                           std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float = 0;
   [[nodiscard]] virtual auto gradient_norm(Rank rank) const -> float = 0;
+  [[nodiscard]] virtual auto reading() const noexcept -> std::chrono::nanoseconds = 0;
   virtual void ask_between(std::function<bool()> go_on) = 0;
   virtual auto take_others(Rank rank, Step step, std::span<const SharedBuffer> blocks, RuntimeValues& to) -> bool = 0;
   virtual void validate() = 0;

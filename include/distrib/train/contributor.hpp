@@ -31,6 +31,8 @@
 #include <distrib/train/model_updaters.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -180,6 +182,12 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   /// finished.
   [[nodiscard]] auto gradient_norm(Rank rank) const -> float override { return of(rank).norm; }
 
+  /// Returns how long reading and decoding batches has taken since this object was made, of all ranks together. May be
+  /// called by any thread.
+  [[nodiscard]] auto reading() const noexcept -> std::chrono::nanoseconds override {
+    return std::chrono::nanoseconds{reading_};
+  }
+
   /// Sets what is asked between two local steps, on the thread that makes them. If it returns false, the contribution is
   /// not made: `RoundLeft` is thrown. Empty: nothing is asked.
   void ask_between(std::function<bool()> go_on) override { go_on_ = std::move(go_on); }
@@ -301,7 +309,9 @@ template <Model M, class Source> class Contributor final : public AnyContributor
       if (job_.most_ranks == 0 && !std::exchange(of(rank).told_source, true))
         source_.expect(first_batch(1, rank), in_step, job_.gradient_accumulation);
     }
+    const auto begun = std::chrono::steady_clock::now();
     for (std::size_t i = 0; i < ahead.batches.size(); ++i) source_.fill(first_batch(step, rank) + i, ahead.batches[i]);
+    reading_ += std::chrono::nanoseconds{std::chrono::steady_clock::now() - begun}.count();
     if constexpr (detail::HasLookups<M>) {
       if (!has_tables()) return;
       for (std::vector<std::uint64_t>& keys : ahead.lookups) keys.clear();
@@ -411,6 +421,7 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   std::vector<FeedFn> feeds_;
   Evaluate evaluate_;  // may be empty
   bool validates_ = false;
+  mutable std::atomic<std::int64_t> reading_ = 0;  // nanoseconds
   mutable std::vector<std::unique_ptr<OfRank>> ranks_;  // null: the rank was not used yet
 };
 

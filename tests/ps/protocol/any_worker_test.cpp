@@ -50,8 +50,10 @@ TEST_CASE("AnyWorker: passes the events of a synchronous job to its core", "[ps]
   worker->joined(0, {0, {0}}, out);
   worker->values(0, 0, block(3), {0, {0}}, out);
   CHECK(out.take() == Texts{"join 0", "pull 0 step=0", "compute step=1 ticket=2 of 1"});
+  CHECK(worker->replay_bytes() == 0);
   worker->computed(2, {block(5)}, out, {});
   CHECK(out.take() == Texts{"push 0 step=1 rank=0 common=0", "pull 0 step=1"});
+  CHECK(worker->replay_bytes() == block(5)->size());
   CHECK(worker->step() == 1);
   worker->notice(0, {1, {0, 1}}, out);
   CHECK(worker->common_cut() == 1);
@@ -86,6 +88,7 @@ TEST_CASE("AnyWorker: passes the events of an asynchronous job to its core, and 
   worker->values(0, 0, block(3), {0, {0}}, out);
   CHECK(out.take() == Texts{"join 0", "pull 0 step=0", "compute step=1 ticket=1 of 1"});
   worker->computed(1, {block(5)}, out, {});
+  CHECK(worker->replay_bytes() == block(5)->size());
   CHECK(out.take() == Texts{"push 0 step=1 rank=0 common=0", "pull 0 step=1"});
   worker->disconnected(0, out);
   worker->gone(0, 1, {1, {1}}, out);

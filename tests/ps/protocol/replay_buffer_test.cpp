@@ -21,7 +21,9 @@ TEST_CASE("ReplayBuffer: keeps one block per shard for each step", "[ps]") {
   CHECK_FALSE(buffer.has(2));
   CHECK(buffer.block(4, 0)->as<float>()[0] == 4.0F);
   CHECK(buffer.block(4, 1)->as<float>()[0] == -4.0F);
+  CHECK(buffer.bytes() == 4 * 128);
   buffer.drop_through(4);
+  CHECK(buffer.bytes() == 2 * 128);
   CHECK_FALSE(buffer.has(4));
   CHECK(buffer.has(5));
   buffer.drop_after(5);

@@ -126,6 +126,25 @@ TEST_CASE("SyncShardCore: with ReductionOrder::tree the sum is (0 + 1) + (2 + 3)
   CHECK(in_order.core.store().dense()->as<float>()[0] == -16777216.0F / 4.0F);
 }
 
+TEST_CASE("SyncShardCore: reports the bytes of contributions that wait, of all steps, and the most", "[ps]") {
+  const std::size_t size = block(0)->size();
+  for (const bool tree : {false, true}) {
+    SyncShard shard{SyncShardCore{tree ? tree_job(4, 4) : story::job(1, 4, 4, 0), 0, sgd()}};
+    ShardActions ignored;
+    CHECK(shard.core.waiting_bytes() == 0);
+    for (const Rank rank : {0U, 1U, 2U}) shard.push(rank, 1, 1)(ignored);
+    shard.push(2, 1, 1)(ignored);  // again
+    const std::size_t waiting = tree ? 2 : 3;  // the sum of 0 and 1, and 2
+    CHECK(shard.core.waiting_bytes() == waiting * size);
+    shard.push(0, 2, 1)(ignored);  // ahead
+    CHECK(shard.core.waiting_bytes() == (waiting + 1) * size);
+    shard.push(3, 1, 1)(ignored);
+    CHECK(shard.core.step() == 1);
+    CHECK(shard.core.waiting_bytes() == size);
+    CHECK(shard.core.most_waiting_bytes() == (tree ? 3 : 5) * size);
+  }
+}
+
 TEST_CASE("SyncShardCore: with ReductionOrder::tree each rank counts once, also for steps ahead", "[ps]") {
   SyncShard shard{SyncShardCore{tree_job(3, 4), 0, sgd()}};
   tell(ShardStory{

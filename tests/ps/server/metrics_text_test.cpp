@@ -82,6 +82,14 @@ TEST_CASE("metrics_text: shows every number of every shard", "[ps]") {
     shard.pulled_bytes = hundreds + 12;
     shard.parked = hundreds + 13;
     shard.stale = hundreds + 14;
+    shard.vacant = hundreds + 15;
+    shard.waiting_bytes = hundreds + 16;
+    shard.most_waiting_bytes = hundreds + 17;
+    shard.completions = hundreds + 18;
+    shard.horizon = hundreds + 19;
+    shard.no_room = s == 1;
+    shard.completion_time = std::chrono::milliseconds{1250};
+    shard.waits_for = std::chrono::milliseconds{500};
     for (std::uint32_t i = 0; i < 3 * (s + 1); ++i) shard.push_times.add(std::chrono::microseconds{1 << (5 * i)});
     shard.pull_times.add(std::chrono::hours{1});
     shard.of_ranks = {{0, true, 7}, {5, false, 6}};
@@ -90,9 +98,10 @@ TEST_CASE("metrics_text: shows every number of every shard", "[ps]") {
   const auto samples = exposition::read(metrics_text(shards));
   REQUIRE(samples);
   const char* const names[] = {
-      "step",        "total_steps",        "newest_cut_step", "contributions", "staleness_steps",
-      "value_bytes", "slot_bytes",         "variables",       "pushes_total",  "pushed_bytes_total",
-      "pulls_total", "pulled_bytes_total", "pulls_parked",    "stale_total"};
+      "step",          "total_steps",        "newest_cut_step",   "contributions", "staleness_steps",
+      "value_bytes",   "slot_bytes",         "variables",         "pushes_total",  "pushed_bytes_total",
+      "pulls_total",   "pulled_bytes_total", "pulls_parked",      "stale_total",   "vacant_ranks",
+      "waiting_bytes", "most_waiting_bytes", "completions_total", "horizon_step"};
   for (std::uint32_t s = 0; s < 2; ++s) {
     const std::string of = "{task=\"1\",shard=\"" + std::to_string(s) + "\"";
     double expected = 100 * (s + 1);
@@ -109,6 +118,9 @@ TEST_CASE("metrics_text: shows every number of every shard", "[ps]") {
     CHECK(samples->at("distrib_ps_pull_seconds_bucket" + of + ",le=\"+Inf\"}") == 1);
     CHECK(samples->at("distrib_ps_pull_seconds_sum" + of + "}") == 3600);
     CHECK(samples->at("distrib_ps_open" + of + "}") == 1);
+    CHECK(samples->at("distrib_ps_no_room" + of + "}") == s);
+    CHECK(samples->at("distrib_ps_completion_seconds_total" + of + "}") == 1.25);
+    CHECK(samples->at("distrib_ps_waits_for_seconds" + of + "}") == 0.5);
     CHECK(samples->at("distrib_ps_waits_for_values" + of + "}") == s);
     CHECK(samples->at("distrib_ps_variable_bytes" + of + ",variable=\"a\"}") == 1);
     CHECK(samples->at("distrib_ps_variable_bytes" + of + ",variable=\"a \\\"name\\\" \\\\ of\\nsome sort\"}") == 2);
@@ -149,4 +161,40 @@ TEST_CASE("metrics_text: which ranks look on, in a job with such ranks", "[ps]")
   const auto changing = exposition::read(metrics_text({&shard, 1}));
   REQUIRE(changing);
   CHECK(changing->at(name) == 1);
+}
+
+TEST_CASE("metrics_text: the descriptors of the process, if they are known", "[ps]") {
+  CHECK(exposition::read(metrics_text({}, {}, distrib::DescriptorUse{17, 1024})) ==
+        exposition::Samples{{"process_open_fds", 17}, {"process_max_fds", 1024}});
+}
+
+TEST_CASE("metrics_text: which ranks were waited for, those that were waited for longest", "[ps]") {
+  const std::string last = "distrib_ps_rank_last_total{task=\"0\",shard=\"0\",rank=\"";
+  const std::string waited = "distrib_ps_rank_waited_seconds_total{task=\"0\",shard=\"0\",rank=\"";
+  ShardStatus shard;
+  shard.of_ranks = {{0, true, 7}, {1, true, 7, 0, false, 5, std::chrono::milliseconds{1'500}}};
+  CHECK(exposition::read(metrics_text({&shard, 1}))->count(last + "1\"}") == 0);  // asynchronous: no step waits
+  shard.completions = 7;
+  const auto few = exposition::read(metrics_text({&shard, 1}));
+  REQUIRE(few);
+  CHECK(few->at(last + "0\"}") == 0);
+  CHECK(few->at(waited + "0\"}") == 0);
+  CHECK(few->at(last + "1\"}") == 5);
+  CHECK(few->at(waited + "1\"}") == 1.5);
+
+  shard.of_ranks.clear();
+  constexpr distrib::Rank ranks = 10'000;
+  for (distrib::Rank rank = 0; rank < ranks; ++rank)
+    shard.of_ranks.push_back({rank, true, 7, 0, false, 1, std::chrono::milliseconds{rank * 7'919U % ranks}});
+  const auto many = exposition::read(metrics_text({&shard, 1}));
+  REQUIRE(many);
+  std::size_t series = 0;
+  for (distrib::Rank rank = 0; rank < ranks; ++rank) {
+    const std::string label = std::to_string(rank) + "\"}";
+    CHECK(many->count(last + label) == many->count(waited + label));
+    const bool is_shown = rank * 7'919U % ranks >= ranks - distrib::most_waited_ranks;
+    CHECK(many->count(waited + label) == (is_shown ? 1 : 0));
+    series += many->count("distrib_ps_rank_here{task=\"0\",shard=\"0\",rank=\"" + label);
+  }
+  CHECK(series == ShardStatus::most_listed);
 }

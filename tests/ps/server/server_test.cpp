@@ -9,6 +9,7 @@
 #include <distrib/ps/cut/cut_store.hpp>
 #include <distrib/ps/cut/initial_cut.hpp>
 #include <distrib/ps/wire/messages.hpp>
+#include <distrib/ps/worker/ask_status.hpp>
 #include <distrib/rpc/rpc_client.hpp>
 
 #include "ps/exposition.hpp"
@@ -16,6 +17,8 @@
 #include "support/catch.hpp"
 #include "support/loopback.hpp"
 #include "support/temp_directory.hpp"
+
+#include <nlohmann/json.hpp>
 
 #include <sched.h>
 #include <sys/resource.h>
@@ -29,6 +32,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -297,7 +301,51 @@ TEST_CASE("Server: shows a page of metrics before the job and during it", "[ps]"
   CHECK(seen.at("distrib_ps_push_seconds_sum" + of) > 0);
   CHECK(seen.at("distrib_ps_pull_seconds_count" + of) == seen.at("distrib_ps_pulls_total" + of));
   CHECK(seen.at("distrib_ps_rank_here{task=\"0\",shard=\"0\",rank=\"0\"}") == 1);
+  CHECK(seen.at("distrib_ps_completions_total" + of) == 6);
+  CHECK(seen.at("distrib_ps_completion_seconds_total" + of) > 0);
+  CHECK(seen.at("process_open_fds") > 3);
+  CHECK(seen.at("process_max_fds") >= seen.at("process_open_fds"));
   CHECK(code_of(server) == 0);
+}
+
+TEST_CASE("Server: a running job of ten thousand ranks is shown whole, in less than a megabyte", "[ps]") {
+  constexpr Rank ranks = 10'000;
+  ServerOptions options;
+  options.metrics = Address{"127.0.0.1", 0};
+  IoPool pool{2};
+  Job job = loopback_job::make(1, ranks);
+  job.shards_per_task = 2;
+  job.parts.back().shard = 1;
+  Server server{pool, cluster_of({"127.0.0.1:0"}, ranks), "ps", 0, StandardUpdaters{}, options};
+  asio::io_context context{1};
+  Worker worker{context, job, 7'777, addresses(server)};
+  std::string page;
+  std::vector<distrib::ShardStatus> asked;
+  worker.at_step = [&](Step) {  // step 1: the others have not come
+    asked = distrib::ask_status(addresses(server).front(), {});
+    TcpSocket socket{context.get_executor()};
+    socket.connect({asio::ip::address_v4::loopback(), server.metrics_port()});
+    asio::write(socket, asio::buffer(std::string{"GET /status.json HTTP/1.0\r\n\r\n"}));
+    page = support::SocketPair::read_all(socket);
+  };
+  support::run_until(context, [&] { return !page.empty(); });
+  CHECK(page.size() < 1'000'000);
+  const auto shards = nlohmann::json::parse(page.substr(page.find("\r\n\r\n") + 4)).at("shards");
+  REQUIRE(shards.size() == 2);
+  REQUIRE(asked.size() == 2);
+  CHECK_FALSE(shards[1].contains("rank_columns"));
+  const auto& columns = shards[0].at("rank_columns");
+  REQUIRE(asked[0].of_ranks.size() == ranks);
+  CHECK(asked[0].vacant == ranks - 1);
+  CHECK(shards[0].at("vacant") == ranks - 1);
+  for (const char* const name : {"rank", "here", "last", "was_last", "waited_ms"})
+    REQUIRE(columns.at(name).size() == ranks);
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    const auto& expected = asked[0].of_ranks[rank];
+    const bool is_shown = columns["rank"][rank] == expected.rank && columns["last"][rank] == expected.last &&
+                          columns["here"][rank] == (rank == 7'777 ? 1 : 0) && expected.here == (rank == 7'777);
+    if (!is_shown) FAIL("rank " << rank << " is not shown as it is");
+  }
 }
 
 TEST_CASE("Server: an address for metrics that is in use is an error", "[ps]") {

@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 
 #include <distrib/optimizer/updater_list.hpp>
+#include <distrib/ps/job/reduction_order.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -39,6 +40,22 @@ auto metered_job(std::size_t variables, distrib::Rank ranks) -> Job {
   }
   return job;
 }
+
+/// Ignores the actions of a core.
+struct Nobody final : distrib::ShardSink {
+  void operator()(distrib::JoinedReply) override {}
+  void operator()(distrib::NoticeReply) override {}
+  void operator()(distrib::ValuesReply) override {}
+  void operator()(distrib::GoneReply) override {}
+  void operator()(distrib::PushedReply) override {}
+  void operator()(distrib::RefusedReply) override {}
+  void operator()(distrib::CopyCut) override {}
+  void operator()(distrib::SaveCut) override {}
+  void operator()(distrib::LoadCut) override {}
+  void operator()(distrib::DropCut) override {}
+  void operator()(distrib::SendState) override {}
+  void operator()(distrib::ShardDone) override {}
+};
 
 struct MeterBench {
   explicit MeterBench(Job of) : job{std::move(of)} {
@@ -90,13 +107,13 @@ TEST_CASE("ShardMeter: reports the bytes of values and slots, and variables with
   CHECK(status.of_variables == std::vector<distrib::ShardStatus::VariableStatus>{{"v0", 64}, {"v1", 64}});
 }
 
-TEST_CASE("ShardMeter: lists are bounded, counts are not", "[ps]") {
+TEST_CASE("ShardMeter: the list of variables is bounded, counts are not, and all ranks are described", "[ps]") {
   constexpr auto most = ShardStatus::most_listed;
   const MeterBench bench{metered_job(most + 2, static_cast<distrib::Rank>(most + 1))};
   const ShardStatus status = bench.status();
   CHECK(status.variables == most + 2);
   CHECK(status.of_variables.size() == most);
-  CHECK(status.of_ranks.size() == most);
+  CHECK(status.of_ranks.size() == most + 1);
 }
 
 TEST_CASE("ShardMeter: reports how far each rank is", "[ps]") {
@@ -150,6 +167,96 @@ TEST_CASE("ShardMeter: measures from the arrival of a call to the end of the eve
   CHECK(bench.status() == status);
 }
 
+TEST_CASE("ShardMeter: counts which rank was the last, and how long a step waited for it alone", "[ps]") {
+  MeterBench bench{metered_job(1, 3)};
+  ShardMeter& meter = bench.meter;
+  const auto rank = [&bench](distrib::Rank number) { return bench.status().of_ranks.at(number); };
+  const auto push = [&](distrib::RankBlock ranks, distrib::Step step, std::chrono::milliseconds at) {
+    meter.arrived(bench.began + at);
+    meter.pushed(ranks, step, step - 1, 1);
+  };
+  push(0, 1, 100ms);
+  push(2, 1, 110ms);
+  push(0, 1, 150ms);  // came again: it does not count
+  push(1, 1, 510ms);
+  meter.completed(1, 1);
+  meter.answered(bench.began + 530ms);
+  CHECK(rank(1).was_last == 1);
+  CHECK(rank(1).waited == 400ms);
+  CHECK(rank(0).was_last + rank(2).was_last == 0);
+  ShardStatus status = bench.status();
+  CHECK(status.completions == 1);
+  CHECK(status.completion_time == 20ms);
+
+  push({0, 1}, 2, 600ms);  // the sum of the ranks 0 and 1
+  push(2, 2, 605ms);
+  meter.completed(2, 2);
+  push(2, 3, 700ms);
+  push({0, 1}, 3, 1700ms);  // counts as its first rank
+  meter.completed({0, 1}, 3);
+  CHECK(rank(2).waited == 5ms);
+  CHECK(rank(0).was_last == 1);
+  CHECK(rank(0).waited == 1s);
+  CHECK(rank(1).was_last == 1);
+
+  meter.opened(*bench.job);  // the shard goes back: what was counted stays
+  CHECK(rank(0).waited == 1s);
+  CHECK(rank(1).last == 0);
+  push(1, 1, 1800ms);
+  meter.pushed(1, 2, 0, 1);  // is sent again, for a later step: nothing is known of who waited for it
+  push(0, 1, 1900ms);
+  push(2, 1, 2000ms);
+  meter.completed(2, 1);
+  CHECK(rank(2).waited == 105ms);
+  push(2, 2, 9s);
+  meter.completed(2, 2);
+  CHECK(rank(2).waited == 105ms);
+  CHECK(bench.status().completions == 5);
+}
+
+TEST_CASE("ShardMeter: one rank waits for nobody, and without times only the last rank is known", "[ps]") {
+  MeterBench alone{metered_job(1, 1)};
+  alone.meter.pushed(0, 1, 0, 1);
+  alone.meter.completed(0, 1);
+  CHECK(alone.status().of_ranks.at(0).was_last == 0);
+  MeterBench two{metered_job(1, 2)};
+  two.meter.pushed(0, 1, 0, 1);
+  two.meter.pushed(1, 1, 0, 1);
+  two.meter.completed(1, 1);
+  CHECK(two.status().of_ranks.at(1).was_last == 1);
+  CHECK(two.status().of_ranks.at(1).waited == 0s);
+  CHECK(two.status().waits_for == 0s);
+}
+
+TEST_CASE("ShardMeter: reports how long nothing has come for a step that was begun", "[ps]") {
+  MeterBench bench{metered_job(1, 3)};
+  CHECK(bench.status().waits_for == 0s);
+  bench.meter.arrived(bench.began + 500ms);
+  bench.meter.pushed(1, 1, 0, 1);
+  CHECK(bench.status().waits_for == 1500ms);  // the status is of 2 s after the start
+  bench.meter.opened(*bench.job);
+  CHECK(bench.status().waits_for == 0s);
+}
+
+TEST_CASE("ShardMeter: reports the bytes that wait, and the most that have waited", "[ps]") {
+  for (const bool tree : {false, true}) {
+    Job job = metered_job(1, 8);
+    if (tree) job.reduction = distrib::ReductionOrder::tree;
+    const MeterBench bench{job};
+    Nobody nobody;
+    const std::size_t size = 2 * 64;
+    const auto push = [&](distrib::Rank rank) {
+      bench.core->push(1, {1, rank, std::make_shared<distrib::AlignedBuffer>(size)}, nobody);
+    };
+    for (const distrib::Rank rank : {0U, 1U, 2U, 4U}) push(rank);
+    CHECK(bench.status().waiting_bytes == (tree ? 3 : 4) * size);  // 0 + 1, 2, 4
+    for (const distrib::Rank rank : {3U, 5U, 6U, 7U}) push(rank);
+    CHECK(bench.status().step == 1);
+    CHECK(bench.status().waiting_bytes == 0);
+    CHECK(bench.status().most_waiting_bytes == (tree ? 3 : 8) * size);
+  }
+}
+
 TEST_CASE("ShardMeter: reports whether the shard waits for custom initial values", "[ps]") {
   Job job = metered_job(1, 1);
   CHECK_FALSE(MeterBench{job}.status().no_values);
@@ -169,20 +276,7 @@ TEST_CASE("ShardMeter: with backup workers it reports what counted and what arri
   Job job = metered_job(1, 3);
   job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2};
   MeterBench bench{job};
-  struct : distrib::ShardSink {
-    void operator()(distrib::JoinedReply) override {}
-    void operator()(distrib::NoticeReply) override {}
-    void operator()(distrib::ValuesReply) override {}
-    void operator()(distrib::GoneReply) override {}
-    void operator()(distrib::PushedReply) override {}
-    void operator()(distrib::RefusedReply) override {}
-    void operator()(distrib::CopyCut) override {}
-    void operator()(distrib::SaveCut) override {}
-    void operator()(distrib::LoadCut) override {}
-    void operator()(distrib::DropCut) override {}
-    void operator()(distrib::SendState) override {}
-    void operator()(distrib::ShardDone) override {}
-  } nobody;
+  Nobody nobody;
   for (const distrib::Rank rank : {2U, 0U, 1U})
     bench.core->push(rank, {1, rank, std::make_shared<distrib::AlignedBuffer>(128)}, nobody);
   const ShardStatus status = bench.status();

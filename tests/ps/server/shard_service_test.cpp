@@ -869,6 +869,8 @@ TEST_CASE("ShardService: any connection may ask for its status", "[ps]") {
   expected.variables = 1;
   expected.of_variables = {{bench.job.variables[0].name, bench.service.status(bench.now).of_variables.at(0).bytes}};
   expected.of_ranks = {{0, true, 2}, {1, false, 0}};
+  expected.vacant = 1;
+  expected.waiting_bytes = expected.most_waiting_bytes = 2 * size;
   expected.staleness = 2;
   expected.pushes = 3;
   expected.pushed_bytes = 3 * size;
@@ -884,7 +886,11 @@ TEST_CASE("ShardService: any connection may ask for its status", "[ps]") {
   expected.step = 2;
   expected.contributions = 4;
   expected.newest_cut = 2;
-  expected.of_ranks = {{0, true, 2}, {1, true, 2}};
+  expected.of_ranks = {{0, true, 2}, {1, true, 2, 0, false, 1}};  // of step 2 the meter knows one contribution
+  expected.vacant = 0;
+  expected.completions = 2;
+  expected.waiting_bytes = 0;
+  expected.most_waiting_bytes = 3 * size;
   expected.staleness = 0;
   expected.pushes = 5;
   expected.pushed_bytes = 5 * size;
@@ -895,9 +901,9 @@ TEST_CASE("ShardService: any connection may ask for its status", "[ps]") {
 
   bench.push('a', 7, 3, 0, 1)();
   bench.closed('a')();
-  CHECK(status(5).of_ranks == std::vector<RankStatus>{{0, false, 3}, {1, true, 2}});
+  CHECK(status(5).of_ranks == std::vector<RankStatus>{{0, false, 3}, {1, true, 2, 0, false, 1}});
   bench.call<distrib::Restore>('b', 4, {0})();
-  CHECK(status(6).of_ranks == std::vector<RankStatus>{{0, false, 0}, {1, true, 0}});
+  CHECK(status(6).of_ranks == std::vector<RankStatus>{{0, false, 0}, {1, true, 0, 0, false, 1}});
   bench.tell({
       {"asking does not join",
        bench.pull('c', 7, 0),
@@ -1453,8 +1459,10 @@ TEST_CASE("ShardService: without disk space a cut is tried again after a pause, 
       {"it continues", bench.push('a', 3, 2, 0, 1), {"a3 pushed k=2 cuts=0 no room"}},
       {"the newest cut", bench.wakes_after(5s), {"shell save 2 w=-2"}},
       {"no disk space", failed, {"a1 notice k=2 cuts=0 no room"}},
+      {"which the status says", [&] { CHECK(bench.service.status(bench.now).no_room); }, {}},
       {"the last cut again", bench.wakes_after(5s), {"shell save 2 w=-2"}},
       {"saved", bench.saved(2), {"a1 notice k=2 cuts=0,2"}},
+      {"", [&] { CHECK_FALSE(bench.service.status(bench.now).no_room); }, {}},
   });
 
   ServiceBench asked{job_of(1, 9, 1)};
@@ -1491,6 +1499,42 @@ TEST_CASE("ShardService: measures pushes and pulls until their answers, with the
   CHECK(status.pull_times.count() == 3);
   CHECK(status.pull_times.max() == 41ms);
   CHECK(status.pull_times.sum() == 41ms + 31ms + 1ms);
+  CHECK(status.completions == 1);
+  CHECK(status.completion_time == 1ms);
+  CHECK(status.of_ranks.at(1).was_last == 1);
+  CHECK(status.of_ranks.at(1).waited == 50ms);
+}
+
+TEST_CASE("ShardService: no step of an asynchronous job waits for a rank", "[ps]") {
+  ServiceBench bench{job_of(2, 9, 0, asynchronous)};
+  bench.join_all();
+  for (const Step step : {1U, 2U}) {
+    bench.service.meter().arrived(bench.now + 1s * step);
+    bench.push('a', 2 + step, step, 0, 1)();
+    bench.push('b', 2 + step, step, 1, 1)();
+  }
+  const distrib::ShardStatus status = bench.service.status(bench.now);
+  CHECK(status.completions == 0);
+  CHECK(status.waits_for == 0s);
+  CHECK(status.waiting_bytes == 0);
+  for (const auto& rank : status.of_ranks) CHECK(rank.was_last == 0);
+}
+
+TEST_CASE("ShardService: the first shard of a task lists ten thousand ranks, others a thousand", "[ps]") {
+  for (const std::uint32_t shard : {0U, 1U}) {
+    Job job = job_of(12'000, 9, 5);
+    job.shards_per_task = 2;
+    job.variables.push_back(job.variables.front());
+    job.variables.back().name = "other";
+    job.parts.push_back({1, job.parts.front().slice, 1});
+    ServiceBench bench{job, {.shard = shard}};
+    bench.bring('a', 1, 11'999)();
+    bench.opened()();
+    const distrib::ShardStatus status = bench.service.status(bench.now);
+    CHECK(status.of_ranks.size() ==
+          (shard == 0 ? distrib::ShardStatus::most_ranks_listed : distrib::ShardStatus::most_listed));
+    CHECK(status.vacant == 11'999);  // also of those that are not listed
+  }
 }
 
 TEST_CASE("ShardService: refuses a method that does not exist and a message that does not decode", "[ps]") {
@@ -1947,6 +1991,19 @@ TEST_CASE("ShardService: a job without a log of erased keys erases none", "[ps]"
                bench.call<distrib::Erase>('g', 1, {"words", {5}}),
                {"shell a client asks to erase 1 keys of table words: refused by " + why + ": " + cannot,
                 "g1 failed: " + cannot + " (" + why + ")"}}});
+}
+
+TEST_CASE("ShardService: the status of a job whose ranks change has the horizon and the vacant ranks", "[ps]") {
+  ServiceBench bench = scaled_bench();
+  bench.bring('a', 1, 0)();
+  bench.opened()();
+  CHECK(bench.service.status(bench.now).horizon == 0);  // the file is not durable yet
+  bench.ranks_saved()();
+  const distrib::ShardStatus status = bench.service.status(bench.now);
+  CHECK(status.horizon == bench.service.rank_log()->horizon());
+  CHECK(status.horizon != 0);
+  CHECK(status.vacant == 1);  // rank 1; the ranks 2 and 3 look on
+  CHECK(ServiceBench{job_of(1, 9, 5)}.service.status(bench.now).horizon == 0);
 }
 
 TEST_CASE("ShardService: nobody waits for a rank that looks on", "[ps]") {

@@ -39,10 +39,27 @@ TEST_CASE("status_data: shards, events, processes", "[ps]") {
   CHECK(status_data({&shard, 1}, {}).starts_with(R"({"shards":[{"task":3,)"));
 }
 
-TEST_CASE("status_data: ten thousand ranks take less than a megabyte", "[ps]") {
+TEST_CASE("status_data: ten thousand ranks take less than a megabyte, whatever their numbers are", "[ps]") {
   ShardStatus shard;
-  for (std::uint32_t rank = 0; rank < 10'000; ++rank) shard.of_ranks.push_back({rank, true, 123'456'789});
+  shard.open = true;
+  for (std::uint32_t rank = 0; rank < 10'000; ++rank)
+    shard.of_ranks.push_back({rank, true, ~0ULL, ~0U, true, ~0ULL, std::chrono::nanoseconds::max()});
   CHECK(status_data({&shard, 1}, {}).size() < 1'000'000);
+  const std::vector<ShardStatus> all(64, shard);
+  CHECK(status_data(all, {}).size() < 1'100'000);
+}
+
+TEST_CASE("status_data: only the first open shard has ranks, as columns", "[ps]") {
+  std::vector<ShardStatus> shards(3);
+  for (ShardStatus& shard : shards) shard.of_ranks = {{0, true, 7}};
+  CHECK(status_data(shards, {}).find("\"rank") == std::string::npos);
+  shards[1].task = 1;
+  shards[1].open = shards[2].open = true;
+  const std::string text = status_data(shards, {});
+  const std::size_t at = text.find("\"rank_columns\":{\"rank\":[0],");
+  REQUIRE(at != std::string::npos);
+  CHECK(text.rfind("\"task\":", at) == text.find("\"task\":1"));
+  CHECK(text.find("\"rank", at + 20) == std::string::npos);
 }
 
 TEST_CASE("status_page_of: text in the data cannot end its element", "[ps]") {

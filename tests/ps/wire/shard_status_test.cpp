@@ -3,6 +3,9 @@
 
 #include "support/catch.hpp"
 
+#include <distrib/rpc/frame_limits.hpp>
+
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -41,7 +44,15 @@ auto full() -> ShardStatus {
   status.pulls = 10;
   status.pulled_bytes = 11;
   status.parked = 12;
-  status.of_ranks = {{0, true, 7}, {4, false, 6}, {5, true, 3, 0, true}};
+  status.no_room = true;
+  status.vacant = 16;
+  status.waiting_bytes = 1ULL << 44;
+  status.most_waiting_bytes = 1ULL << 45;
+  status.waits_for = std::chrono::nanoseconds{17};
+  status.completions = 18;
+  status.completion_time = std::chrono::nanoseconds{19};
+  status.horizon = 1ULL << 46;
+  status.of_ranks = {{0, true, 7}, {4, false, 6, 3, false, 15, std::chrono::hours{1}}, {5, true, 3, 0, true}};
   status.of_variables = {{"dense/kernel", 13}, {"", 0}};
   for (const int power : {7, 10, 30}) status.push_times.add(std::chrono::nanoseconds{1LL << power});
   status.pull_times.add(std::chrono::nanoseconds::max());
@@ -83,6 +94,14 @@ TEST_CASE("ShardStatus: a message that does not decode is refused", "[ps]") {
   WireWriter ago;
   ago.int64(6, -1);
   CHECK_FALSE(reads(ago.view()));
+  for (const std::uint32_t time : {38U, 40U}) {
+    WireWriter negative;
+    negative.int64(time, -1);
+    CHECK_FALSE(reads(negative.view()));
+  }
+  WireWriter waited;
+  waited.message(23, [](WireWriter& rank) { rank.int64(7, -1); });
+  CHECK_FALSE(reads(waited.view()));
   for (const std::uint32_t times : {25U, 26U}) {
     WireWriter beyond;
     beyond.message(times, [](WireWriter& of) { of.message(3, [](WireWriter& bucket) { bucket.varint(1, 256); }); });
@@ -98,6 +117,29 @@ TEST_CASE("ShardStatus: a message that does not decode is refused", "[ps]") {
     many.bytes(list, {});
     CHECK_FALSE(reads(many.view()));
   }
+}
+
+TEST_CASE("ShardStatus: ranks beyond those that an older version reads travel in a field that it skips", "[ps]") {
+  ShardStatus status;
+  for (distrib::Rank rank = 0; rank < ShardStatus::most_ranks_listed; ++rank)
+    status.of_ranks.push_back(
+        {rank, rank % 2 == 0, rank + 1, rank / 8 + 1, rank % 3 == 0, rank, std::chrono::hours{rank}});
+  const std::vector<std::byte> bytes = written(status);
+  CHECK(bytes.size() < distrib::FrameLimits{}.head_bytes / 2);
+  ShardStatus read;
+  REQUIRE(read.decode(bytes));
+  CHECK(read == status);
+  std::size_t known = 0, beyond = 0;  // to an older version
+  distrib::WireReader reader{bytes};
+  while (reader.next()) {
+    if (reader.tag() == distrib::wire_tag(23, distrib::WireType::bytes)) ++known;
+    if (reader.tag() == distrib::wire_tag(33, distrib::WireType::bytes)) ++beyond;
+  }
+  CHECK(reader.ok());
+  CHECK(known == ShardStatus::most_listed);
+  CHECK(known + beyond == ShardStatus::most_ranks_listed);
+  status.of_ranks.push_back({});
+  CHECK_FALSE(read.decode(written(status)));
 }
 
 TEST_CASE(

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <distrib/ps/worker/worker_client.hpp>
 
+#include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/server/server.hpp>
 
 #include "ps/loopback_job.hpp"
 #include "support/catch.hpp"
 #include "support/loopback.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <utility>
 
 using namespace distrib;
 using namespace std::chrono_literals;
@@ -91,6 +95,27 @@ TEST_CASE("WorkerClient: finds a server that is started late", "[ps]") {
   Server server{pool, cluster_of(port), "ps", 0};
   support::run_until(context, [&] { return worker.is_over; });
   CHECK(worker.end.code == 0);
+}
+
+TEST_CASE("WorkerClient: tells how many bytes it keeps to send again, and none when it has ended", "[ps]") {
+  IoPool pool{1};
+  asio::io_context context{1};
+  Server server{pool, cluster_of(0), "ps", 0};
+  const Job job = loopback_job::make(1, 1, 30);
+  const std::size_t contribution = shard_layouts(job).front().wire_block_bytes();
+  std::int64_t kept = 0, most = 0;
+  WorkerClientOptions options;
+  options.replay_changed = [&](std::int64_t change) { most = std::max(most, kept += change); };
+  Worker worker{context, job, 0, {{"127.0.0.1", server.port()}}, options};
+  std::int64_t in_step_3 = 0;
+  worker.at_step = [&](Step step) {
+    if (step == 3) in_step_3 = kept;  // no cut is made before step 4
+  };
+  support::run_until(context, [&] { return worker.is_over; });
+  CHECK(worker.end.code == 0);
+  CHECK(std::cmp_equal(in_step_3, 2 * contribution));
+  CHECK(std::cmp_greater_equal(most, 4 * contribution));
+  CHECK(kept == 0);
 }
 
 TEST_CASE("WorkerClient: waits for a server that dies, and loses nothing that counts", "[ps]") {

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -79,6 +80,7 @@ struct ServingRanks {
     };
     callbacks.saved = [this](Step step) { saved = step; };
     callbacks.told = [](const Event&) {};
+    callbacks.serves = [this](std::size_t number) { served.push_back(number); };
     return callbacks;
   }
   auto run() -> WorkerEnd {
@@ -89,6 +91,7 @@ struct ServingRanks {
   std::string story = {};
   std::vector<float> losses = {};
   std::vector<Rank> ranks = {};  // that it has made a contribution for
+  std::vector<std::size_t> served = {};  // how many it served, each time that the number has changed
   std::vector<std::uint64_t> numbers = {};  // of its contributions, if ranks change
   std::atomic<Step> newest = 0;
   Step saved = 0;
@@ -126,6 +129,7 @@ TEST_CASE("make_ranks_job: one process and two give the bits of six workers", "[
     CHECK(all.story == " started 0 1 2 3 4 5 6");
     CHECK(all.losses == std::vector<float>{100, 200, 300, 400, 500, 600});
     CHECK(all.saved == 6);
+    CHECK(all.served == std::vector<std::size_t>{1, 6});  // rank 0 from the start
     for (const auto& server : to.servers) CHECK(server->join() == 0);
   }
   DealtServers to{2};
@@ -140,6 +144,7 @@ TEST_CASE("make_ranks_job: one process and two give the bits of six workers", "[
   CHECK(loopback_job::hash_of(end.result) == expected);
   CHECK(chief.ranks.size() + other.ranks.size() >= 6);
   CHECK(other.ranks.size() <= 3);
+  CHECK(other.served == std::vector<std::size_t>{3});
 }
 
 TEST_CASE("make_ranks_job: a process that leaves and one that comes change no bit", "[train]") {

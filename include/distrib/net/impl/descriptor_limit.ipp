@@ -6,7 +6,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 
 namespace distrib {
 inline namespace v0 {
@@ -21,6 +23,16 @@ DISTRIB_DECL auto raise_descriptor_limit(std::uint64_t needed) noexcept -> std::
   ::rlimit raised = limit;
   raised.rlim_cur = static_cast<::rlim_t>(std::min(needed, told(limit.rlim_max)));
   return told(::setrlimit(RLIMIT_NOFILE, &raised) == 0 ? raised.rlim_cur : limit.rlim_cur);
+}
+
+DISTRIB_DECL auto descriptor_use() -> std::optional<DescriptorUse> {
+  DescriptorUse use{0, raise_descriptor_limit(0)};
+  std::error_code ec;
+  for (std::filesystem::directory_iterator each{"/proc/self/fd", ec}, end; !ec && each != end; each.increment(ec))
+    ++use.open;
+  if (ec || use.open == 0) return std::nullopt;
+  --use.open;  // the directory itself
+  return use;
 }
 
 }  // namespace v0

@@ -79,6 +79,8 @@ class AnyShard {
   /// Synchronous: `named_progress()`, the same for all ranks.
   [[nodiscard]] virtual auto progress(Rank rank) const -> Progress = 0;
   [[nodiscard]] virtual auto stale() const -> std::uint64_t = 0;  ///< Asynchronous: 0.
+  [[nodiscard]] virtual auto waiting_bytes() const -> std::uint64_t = 0;  ///< Asynchronous: 0, none waits.
+  [[nodiscard]] virtual auto most_waiting_bytes() const -> std::uint64_t = 0;  ///< Asynchronous: 0.
   [[nodiscard]] virtual auto everything_saved() const -> bool = 0;  ///< Synchronous: false; see `has_last_cut`.
   [[nodiscard]] virtual auto store() -> ShardStore& = 0;
   [[nodiscard]] virtual auto store() const -> const ShardStore& = 0;

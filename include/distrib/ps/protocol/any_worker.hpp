@@ -8,6 +8,7 @@
 #include <distrib/ps/job/step.hpp>
 #include <distrib/ps/protocol/worker_action.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -58,6 +59,7 @@ class AnyWorker {
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
   [[nodiscard]] virtual auto common_cut() const -> Step = 0;  ///< Asynchronous: 0, there is no common cut.
+  [[nodiscard]] virtual auto replay_bytes() const -> std::size_t = 0;
   [[nodiscard]] virtual auto everything_saved() const -> bool = 0;
   [[nodiscard]] virtual auto counted() const -> Step = 0;  ///< Synchronous: 0, it is not asked for.
   [[nodiscard]] virtual auto awaits(std::uint32_t shard) const -> bool = 0;  ///< Synchronous: false.

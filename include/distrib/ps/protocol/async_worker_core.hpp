@@ -49,6 +49,9 @@ class AsyncWorkerCore {
   /// Returns the last contribution that was made; 0 before all shards have answered.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
 
+  /// Returns the bytes of the contributions that are kept to be sent again (`WorkerOptions::replay_budget_bytes`).
+  [[nodiscard]] auto replay_bytes() const noexcept -> std::size_t { return buffer_.bytes(); }
+
   /// Returns the last contribution that all shards have counted, as far as is known; 0 before all have answered.
   [[nodiscard]] auto counted() const -> Step { return t_ ? std::min(*t_, counted_.least()) : 0; }
   /// True if the worker waits for something from this shard: to be joined, for values, that it counts a contribution,

@@ -48,6 +48,8 @@ class ReplayBuffer {
     while (!steps_.empty()) forget(steps_.begin());
   }
 
+  /// Returns the bytes of the contributions that are kept, without contribution 0.
+  [[nodiscard]] auto bytes() const noexcept -> std::size_t { return bytes_; }
   /// Returns how many contributions are kept, without contribution 0.
   [[nodiscard]] auto steps() const noexcept -> std::size_t { return steps_.size(); }
   /// True if the contribution of `step` is kept.

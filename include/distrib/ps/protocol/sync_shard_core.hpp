@@ -99,6 +99,15 @@ class SyncShardCore {
   /// the start of this object.
   [[nodiscard]] auto stale() const noexcept -> std::uint64_t { return stale_; }
 
+  /// Returns the bytes of the blocks of contributions, and of their sums, that wait for others of their step.
+  [[nodiscard]] auto waiting_bytes() const noexcept -> std::uint64_t {
+    std::uint64_t bytes = 0;
+    for (const auto& [step, of_step] : contributions_) bytes += of_step.waiting_bytes();
+    return bytes;
+  }
+  /// Returns the most that `waiting_bytes` has been, after a contribution was taken and before its step was completed.
+  [[nodiscard]] auto most_waiting_bytes() const noexcept -> std::uint64_t { return most_waiting_bytes_; }
+
   /// True if it takes the sums of blocks of ranks: it adds in a tree, and the ranks of the job never change.
   [[nodiscard]] auto takes_sums() const noexcept -> bool { return in_tree_ && !rank_log_; }
 
@@ -185,6 +194,7 @@ class SyncShardCore {
       out(RefusedReply{peer, ps_errc::not_repeatable, step, rank});
     if (step <= k_ + window_) {  // rule 3
       const bool stored = step > k_ && take_in(contributions_[step], ranks, std::move(given));
+      most_waiting_bytes_ = std::max(most_waiting_bytes_, waiting_bytes());
       if (!stored && !in_tree_ && step > newest_[rank].step) ++stale_;
       for (Rank one = rank; one < ranks.end(ranks_); ++one)
         if (step >= newest_[one].step) newest_[one] = {step, peer};
@@ -586,6 +596,7 @@ class SyncShardCore {
   Step k_ = 0;
   SharedBuffer previous_;  // dense values of k-1; null: not kept
   std::map<Step, detail::StepContributions> contributions_;  // for k+1 .. k+window
+  std::uint64_t most_waiting_bytes_ = 0;
   std::vector<detail::NewestContribution> newest_;  // for each rank; stored, or dropped as stale
   std::uint64_t stale_ = 0;
   std::map<std::pair<Step, RankBlock>, std::uint32_t> checksums_;  // of contributions, see `remember`

@@ -62,6 +62,9 @@ class SyncWorkerCore {
   /// Returns t: the step whose values the worker has or waits for; 0 before all shards have answered.
   [[nodiscard]] auto step() const noexcept -> Step { return t_.value_or(0); }
 
+  /// Returns the bytes of the contributions that are kept to be sent again (`WorkerOptions::replay_budget_bytes`).
+  [[nodiscard]] auto replay_bytes() const noexcept -> std::size_t { return buffer_.bytes(); }
+
   /// Joins all shards.
   void start(auto& out) { join_all(out); }
 

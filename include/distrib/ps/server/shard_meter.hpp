@@ -12,6 +12,7 @@
 #include <distrib/ps/wire/shard_status.hpp>
 #include <distrib/rpc/latency_histogram.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -30,10 +31,7 @@ class ShardMeter {
   explicit ShardMeter(Instant now) : began_{now} {}
 
   /// The shard of `job` starts, or goes to another step: forgets the newest contribution of each rank.
-  void opened(const Job& job) {
-    newest_.assign(job.rank_names(), 0);
-    window_ = contribution_window(job);
-  }
+  DISTRIB_DECL void opened(const Job& job);
 
   /// Sets when the request arrived that the shard handles next. `Instant{}`, also at first: not known, then no duration
   /// is measured.
@@ -47,13 +45,18 @@ class ShardMeter {
   void answered(Instant now) {
     for (const Instant came : pushed_) push_times_.add(now - came);
     for (const Instant came : pulled_) pull_times_.add(now - came);
+    for (const Instant came : completed_) completion_time_ += now - came;
     pushed_.clear();
     pulled_.clear();
+    completed_.clear();
   }
 
   /// A contribution of `bytes`, or the sum of a block of ranks, arrived while the shard was at step `done`. If the step is
   /// beyond what the shard accepts, it does not count as the newest of these ranks.
   DISTRIB_DECL void pushed(RankBlock ranks, Step step, Step done, std::size_t bytes);
+  /// The contribution that `pushed` has reported last completed `step`, in a synchronous job: these ranks were the last.
+  /// If another contribution to the step came before, the step has waited for them since then.
+  DISTRIB_DECL void completed(RankBlock ranks, Step step);
   /// A pull was answered with values of `bytes`. `came`: when the pull arrived.
   void pulled(std::size_t bytes, Instant came) {
     ++pulls_;
@@ -62,7 +65,8 @@ class ShardMeter {
   }
 
   /// Returns the status of the shard `identity`. `job` is empty while no job is known, `core` is null until its cuts
-  /// are read. The caller adds the ranks that are joined, the number of parked pulls, and the job's hash.
+  /// are read. It lists all ranks. The caller adds which of them are joined, the number of parked pulls, the horizon, and
+  /// the job's hash, and leaves out the ranks that are too many to be listed.
   [[nodiscard]] DISTRIB_DECL auto describe(const ShardIdentity& identity, const std::optional<Job>& job,
                                            const ShardKind& kind, const AnyShard* core, Instant now) const
       -> ShardStatus;
@@ -73,13 +77,28 @@ class ShardMeter {
     if (came != Instant{}) list.push_back(came);
   }
 
-  DISTRIB_DECL void describe_steps(const Job& job, const AnyShard& core, ShardStatus& status) const;
+  // The contributions to the next step that have arrived, without those that came again. Those to later steps, which a
+  // shard that came back is sent, are not timed: nothing waited for them.
+  struct Arrivals {
+    Step step = 0;
+    std::uint64_t number = 0;
+    Instant newest{};  // when the newest of them arrived
+    Instant before{};  // when the one before it arrived
+  };
+
+  DISTRIB_DECL void describe_steps(const Job& job, const AnyShard& core, Instant now, ShardStatus& status) const;
 
   DISTRIB_DECL static void describe_memory(const JobUpdaters& updaters, const ShardLayout& layout, ShardStatus& status);
 
   Instant began_;
   Step window_ = 0;
   std::vector<Step> newest_;  // for each rank
+  Arrivals next_;
+  // For each rank, since the process started: steps that waited for it, and how long.
+  std::vector<std::uint64_t> was_last_;
+  std::vector<std::chrono::nanoseconds> waited_;
+  std::uint64_t completions_ = 0;
+  std::chrono::nanoseconds completion_time_{};
   std::uint64_t pushes_ = 0;
   std::uint64_t pushed_bytes_ = 0;
   std::uint64_t pulls_ = 0;
@@ -87,6 +106,7 @@ class ShardMeter {
   Instant arrived_{};
   std::vector<Instant> pushed_;  // when the calls arrived that were answered in this event
   std::vector<Instant> pulled_;
+  std::vector<Instant> completed_;  // of these pushes, those that have completed a step
   LatencyHistogram push_times_;
   LatencyHistogram pull_times_;
 };

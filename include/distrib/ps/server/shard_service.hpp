@@ -288,6 +288,8 @@ class ShardService final : private ShardSink {
                                                           exported.left_out, exported.failures, exported.digest.first,
                                                           exported.digest.second});
     }
+    if (core_ != nullptr)
+      if (const RankLogCore* const log = core_->rank_log()) status.horizon = log->horizon();
     peers_.describe(status);
     return status;
   }
@@ -414,10 +416,13 @@ class ShardService final : private ShardSink {
     meter_.pushed({request.rank, level}, request.step, core_->step(), request.body->size());
     if (exports_) exports_->name(request.step, request.export_number);
     if (!job_->replayable && request.step != 0) met_.pushed(peers_[peer].ranks.first);
+    const Step before = core_->step();
     core_->push(peer,
                 {request.step, request.rank, std::move(request.body), request.body_checksum, request.common_cut,
                  request.history, level, std::move(request.entry), request.after},
                 *this);
+    if (job_->consistency.is_synchronous() && core_->step() > before && request.step == before + 1)
+      meter_.completed({request.rank, level}, request.step);
     write_ranks();
     if (push_) push_.answer(core_->progress(request.rank));  // Joined was sent on the stream instead of an answer
     answer_looks();

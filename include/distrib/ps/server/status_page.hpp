@@ -39,7 +39,8 @@ struct StatusProcess {
 };
 
 /// Returns what the page shows, as JSON: `{"shards":[...],"events":[...],"processes":[...]}`, with `status_object` for
-/// each shard and the times of events in seconds since 1970. `processes` is left out if it is empty.
+/// each shard and the times of events in seconds since 1970. Only the first shard that is open has ranks, as columns:
+/// all shards of a job know the same ranks. `processes` is left out if it is empty.
 [[nodiscard]] DISTRIB_DECL auto status_data(std::span<const ShardStatus> shards, std::span<const StatusEvent> events,
                                             std::span<const StatusProcess> processes = {}) -> std::string;
 

@@ -31,15 +31,14 @@ struct ShardStatus {
     std::uint32_t process = 0;
     /// In a job whose ranks may change: the rank makes no contribution to the next step, so no other rank waits for it.
     bool looks_on = false;
+    /// Synchronous: steps that were completed by the contribution of this rank, while another rank had contributed
+    /// before. A process that pushes the sum of a block counts as its first rank.
+    std::uint64_t was_last = 0;
+    /// How long these steps waited for it alone: from the arrival of the contribution before it to its own.
+    std::chrono::nanoseconds waited{};
 
     /// Appends the fields as a protobuf message, without a length before them.
-    void encode(WireWriter& message) const {
-      message.varint(1, rank);
-      message.varint(2, here ? 1 : 0);
-      message.varint(3, last);
-      if (process != 0) message.varint(4, process);
-      if (looks_on) message.varint(5, 1);
-    }
+    DISTRIB_DECL void encode(WireWriter& message) const;
     /// Reads what `encode` has written; unknown fields are skipped. Returns false if the bytes are damaged; the object
     /// must then not be used.
     [[nodiscard]] DISTRIB_DECL auto decode(ByteView message) -> bool;
@@ -82,8 +81,11 @@ struct ShardStatus {
     [[nodiscard]] auto operator==(const ExportedStatus&) const -> bool = default;
   };
 
-  /// Largest number of ranks, and of variables, in the lists below; a message with more of either does not decode.
+  /// Largest number of variables in the list below, and of ranks unless the shard has number 0; a message with more
+  /// variables does not decode.
   static constexpr std::size_t most_listed = 1000;
+  /// Largest number of ranks that a shard with number 0 lists; a message with more does not decode.
+  static constexpr std::size_t most_ranks_listed = 10'000;
 
   std::uint32_t task = 0;  ///< The ps task.
   std::uint32_t shard = 0;  ///< The number of the shard on that task.
@@ -119,6 +121,17 @@ struct ShardStatus {
   std::uint64_t pulled_bytes = 0;  ///< Bytes of these values.
   std::uint64_t parked = 0;  ///< Pulls that wait for their answer now.
 
+  bool no_room = false;  ///< True while the last cut that was tried found no disk space.
+  std::uint64_t vacant = 0;  ///< Ranks that make the next step and have no process.
+  std::uint64_t waiting_bytes = 0;  ///< Bytes of contributions, and of their sums, that wait for others of their step.
+  std::uint64_t most_waiting_bytes = 0;  ///< The most that have waited at one moment since the shard was opened.
+  /// Synchronous: how long no new contribution to the next step has arrived, after the first of them. 0: none has.
+  std::chrono::nanoseconds waits_for{};
+  std::uint64_t completions = 0;  ///< Synchronous: steps that were completed since the process started.
+  /// From the arrival of the contribution that completed a step to its answer, of all completions: reducing and updating.
+  std::chrono::nanoseconds completion_time{};
+  Step horizon = 0;  ///< `RankLogCore::horizon`, in a job whose ranks change; 0: they do not.
+
   LatencyHistogram push_times;  ///< Time from the arrival of a push to its answer.
   /// Time from the arrival of a pull to its answer with values; waiting for the step is included.
   LatencyHistogram pull_times;
@@ -126,20 +139,21 @@ struct ShardStatus {
   std::optional<ExportedStatus> exported = {};  ///< Empty: the shard exports nothing.
   std::uint64_t nonce = 0;  ///< Of the process, for what it claims in an object store; 0: it is older, or has none.
 
-  std::vector<RankStatus> of_ranks;  ///< Ranks ascending; the first `most_listed`.
+  /// Ranks ascending; the first `most_ranks_listed` of the shard with number 0, of others the first `most_listed`.
+  std::vector<RankStatus> of_ranks;
   std::vector<VariableStatus> of_variables;  ///< In the order of the shard's block; the first `most_listed`.
 
   /// Appends the fields as a protobuf message.
   DISTRIB_DECL void encode(WireWriter& head) const;
   /// Reads what `encode` has written; unknown fields are skipped. Returns false if the bytes are damaged or a list has
-  /// more than `most_listed` entries; the object must then not be used.
+  /// too many entries; the object must then not be used.
   [[nodiscard]] DISTRIB_DECL auto decode(ByteView head) -> bool;
   [[nodiscard]] auto operator==(const ShardStatus&) const -> bool = default;
 
  private:
   template <class T>
-  static auto take(ByteView message, std::vector<T>& list) -> bool {
-    return list.size() < most_listed && list.emplace_back().decode(message);
+  static auto take(ByteView message, std::vector<T>& list, std::size_t most = most_listed) -> bool {
+    return list.size() < most && list.emplace_back().decode(message);
   }
 };
 

@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -138,6 +139,9 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   // Writes the calls that the node has made. Looks at the connections that were touched, not at all.
   DISTRIB_DECL void flush();
 
+  // Tells how many bytes are kept to be sent again, if that has changed.
+  DISTRIB_DECL void tell_replay(std::size_t bytes);
+
   // Measures: whether everything is written, and whether values arrive.
   DISTRIB_DECL void look_at_sockets(Instant now, bool arriving);
 
@@ -180,6 +184,7 @@ class WorkerClient : private WorkerShell, public std::enable_shared_from_this<Wo
   std::uint64_t jitter_;  // by which pauses are drawn: all workers of a job lose a server at one moment
   std::uint64_t pauses_ = 0;
   Step counted_ = 0;
+  std::size_t replay_told_ = 0;  // see `tell_replay`
   WorkerEnd end_;
   bool ended_ = false;
 };

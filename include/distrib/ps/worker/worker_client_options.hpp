@@ -10,6 +10,8 @@
 #include <distrib/rpc/client_options.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -34,6 +36,9 @@ struct WorkerClientOptions {
   WorkerOptions worker;
   Observer observer;  ///< Called on the executor.
   PhaseObserver phases;  ///< Called on the executor, with what this rank does.
+  /// Called on the executor when the bytes have changed that this worker keeps to send again: by how much. When the
+  /// worker has ended, the sum of all changes is 0. Empty: it is not told.
+  std::function<void(std::int64_t change)> replay_changed = {};
 };
 
 /// How a worker ended.

@@ -92,6 +92,8 @@ class WorkerNode {
   /// True if it is done or has failed: it does not call the shell any more.
   [[nodiscard]] auto over() const noexcept -> bool { return over_; }
   [[nodiscard]] auto step() const noexcept -> Step { return core_->step(); }
+  /// Returns the bytes of the contributions that are kept to be sent again.
+  [[nodiscard]] auto replay_bytes() const -> std::size_t { return core_->replay_bytes(); }
 
   /// True if nothing of this rank is left to be saved: shards may end without another call.
   [[nodiscard]] auto everything_saved() const -> bool { return core_->everything_saved(); }

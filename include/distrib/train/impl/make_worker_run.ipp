@@ -57,6 +57,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -186,6 +187,7 @@ class WorkerRun final : public TrainingRun {
     options.worker.replay_budget_bytes = mode.replay_budget_bytes / (is_dealt_ ? job_.rank_names() : 1);
     options.worker.initial_values = std::move(planned_.initial_values);
     options.worker.wants_result = chief_;
+    if (meter_) options.replay_changed = [this](std::int64_t change) { meter_->replay_changed(change); };
     return options;
   }
 
@@ -215,7 +217,11 @@ class WorkerRun final : public TrainingRun {
             .step_done = [this](Step step, float loss, const auto& values) { step_done(step, loss, values); },
             .saved = [this](Step step) { saved(step); },
             .told = [this](const Event& event) { told(event); },
-            .measured = measured()};
+            .measured = measured(),
+            .serves =
+                [this](std::size_t ranks) {
+                  if (meter_) meter_->serves(ranks);
+                }};
   }
 
   auto is_ready(Step step) -> bool {
@@ -240,7 +246,7 @@ class WorkerRun final : public TrainingRun {
 
   void show_metrics(const Address& address) {
     const ClusterMode& mode = plan_.options().cluster;
-    meter_.emplace(index_, model_->batch_size() * job_.batches_per_contribution(), job_.total_steps);
+    meter_.emplace(index_, !is_dealt_, model_->batch_size() * job_.batches_per_contribution(), job_.total_steps);
     ClientRules rules = client_rules(cluster_);
     rules.needs_certificate = mode.metrics_need_certificate;
     std::vector<PageServer::Served> pages;
@@ -303,7 +309,10 @@ class WorkerRun final : public TrainingRun {
                   std::span<const std::shared_ptr<AlignedBuffer>> gradients) -> float {
     const float loss = loss_ = (*contributor_)(rank, made_ = step, values, gradients);
     if (chief_ && plan_.validates()) validated_.merge(contributor_->validated(rank));
-    if (meter_) meter_->contributed(loss);
+    if (meter_) {
+      meter_->contributed(rank, step, loss);
+      meter_->has_read(contributor_->reading());
+    }
     const NamedValues named{plan_.model().variables(), planned_.layouts, values};
     report_.tell(ContributionMade{step, rank, loss, &named, true});
     heed_hooks();

@@ -12,6 +12,7 @@
 #include <distrib/ps/worker/worker_client_options.hpp>
 #include <distrib/train/job/cluster_job.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -38,6 +39,7 @@ struct RanksJobCallbacks {
   std::function<void(Step step)> saved;
   std::function<void(const Event& event)> told;
   PhaseObserver measured = {};
+  std::function<void(std::size_t ranks)> serves = {};  ///< The process serves so many ranks now. Empty: not told.
 };
 
 /// Which process serves the ranks.

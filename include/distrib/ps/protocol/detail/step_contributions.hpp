@@ -32,6 +32,7 @@ class StepContributions {
   /// Adds the contribution of a rank, or the sum of a block, to the sums of a tree of `ranks` ranks. Returns false, and
   /// drops it, if its ranks have been added already. `sum(left, right)`: returns the sum of two contributions.
   auto add(RankBlock block, ReadContribution given, Rank ranks, auto sum) -> bool {
+    bytes_of_sum_ = given.block->size();
     return sums_.add(block, ranks, std::move(given), sum);
   }
 
@@ -43,6 +44,10 @@ class StepContributions {
   /// Returns the ranks that contributions have stated; null: none has.
   [[nodiscard]] auto entry() const noexcept -> const SharedRankEntry& { return entry_; }
 
+  /// Returns the bytes of the blocks that wait: contributions that were stored, or sums.
+  [[nodiscard]] auto waiting_bytes() const noexcept -> std::uint64_t {
+    return stored_bytes_ + sums_.waiting() * bytes_of_sum_;
+  }
   /// Returns how many ranks have a contribution that was stored.
   [[nodiscard]] auto size() const noexcept -> std::size_t { return places_.size(); }
   /// True if every rank has been added with `add`.
@@ -64,6 +69,8 @@ class StepContributions {
   std::vector<Place> places_;  // ranks ascending
   TreeSum<ReadContribution> sums_;
   std::vector<ReadContribution> read_;
+  std::uint64_t stored_bytes_ = 0;  // of the blocks in `read_`
+  std::uint64_t bytes_of_sum_ = 0;  // all sums of a shard have the same size
 };
 
 /// A pull that a shard answers later: it has not reached the step, or waits for its values.

@@ -78,6 +78,14 @@ class ShardOf final : public AnyShard {
     if constexpr (Core::is_synchronous) return core_.stale();
     else return 0;
   }
+  [[nodiscard]] auto waiting_bytes() const -> std::uint64_t override {
+    if constexpr (Core::is_synchronous) return core_.waiting_bytes();
+    else return 0;
+  }
+  [[nodiscard]] auto most_waiting_bytes() const -> std::uint64_t override {
+    if constexpr (Core::is_synchronous) return core_.most_waiting_bytes();
+    else return 0;
+  }
   [[nodiscard]] auto everything_saved() const -> bool override {
     if constexpr (Core::is_synchronous) return false;
     else return core_.everything_saved();

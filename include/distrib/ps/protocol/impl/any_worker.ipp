@@ -58,6 +58,7 @@ class WorkerOf final : public AnyWorker {
     if constexpr (Core::is_synchronous) return core_.common_cut();
     else return 0;
   }
+  [[nodiscard]] auto replay_bytes() const -> std::size_t override { return core_.replay_bytes(); }
   [[nodiscard]] auto everything_saved() const -> bool override { return core_.everything_saved(); }
   [[nodiscard]] auto counted() const -> Step override {
     if constexpr (!Core::is_synchronous) return core_.counted();

@@ -7,6 +7,8 @@
 #include <distrib/ps/server/peer_calls.hpp>
 #include <distrib/ps/wire/shard_status.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string_view>
@@ -66,7 +68,8 @@ class ShardPeers {
     numbers_.erase(connection);
   }
 
-  /// Adds the joined ranks and the parked pulls to a status.
+  /// Adds the joined ranks, the vacant ones and the parked pulls to a status that lists all ranks. Then leaves out the
+  /// ranks that are too many to be listed.
   void describe(ShardStatus& status) const {
     for (const auto& [peer, state] : peers_) {
       status.parked += state.calls.parked();
@@ -76,6 +79,9 @@ class ShardPeers {
         status.of_ranks[rank].process = state.process;
       }
     }
+    for (const ShardStatus::RankStatus& rank : status.of_ranks) status.vacant += rank.here || rank.looks_on ? 0U : 1U;
+    const std::size_t most = status.shard == 0 ? ShardStatus::most_ranks_listed : ShardStatus::most_listed;
+    status.of_ranks.resize(std::min(status.of_ranks.size(), most));
   }
 
   /// Fails the streams of all peers with this error.

@@ -331,7 +331,8 @@ class TaskShell final : public ServerTask {
     pages.push_back({{"/metrics", std::string{metrics_content_type}}, [this](Show show) {
                        gather([this, show = std::move(show)](const std::vector<ShardStatus>& shards) {
                          const auto& transport = options_.rpc.transport;
-                         show(metrics_text(shards, transport ? std::optional{transport->expires()} : std::nullopt));
+                         show(metrics_text(shards, transport ? std::optional{transport->expires()} : std::nullopt,
+                                           descriptor_use()));
                        });
                      }});
     pages.push_back({{"/status.json", std::string{status_data_content_type}}, [this](Show show) {

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 namespace distrib {
 inline namespace v0 {
@@ -25,6 +27,8 @@ DISTRIB_DECL auto seconds_text(std::chrono::nanoseconds time) -> std::string {
 
 // Writes the text, metric by metric.
 class MetricsWriter {
+  using RankStatus = ShardStatus::RankStatus;
+
  public:
   explicit MetricsWriter(std::span<const ShardStatus> shards) : shards_{shards} {}
 
@@ -76,6 +80,13 @@ class MetricsWriter {
     }
   }
 
+  /// Adds a metric with a number for each of these ranks of a shard. `text`: returns the number.
+  void ranks(std::string_view name, std::string_view type, std::string_view help, const ShardStatus& shard,
+             std::span<const RankStatus> ranks, const auto& text) {
+    metric(name, type, help);
+    for (const RankStatus& rank : ranks) sample(shard, text(rank), "rank", std::to_string(rank.rank));
+  }
+
   [[nodiscard]] auto take() -> std::string { return std::move(text_); }
 
  private:
@@ -84,11 +95,22 @@ class MetricsWriter {
   std::string text_;
 };
 
+// Returns the ranks that the job has waited for longest, ascending: at most `most_waited_ranks`.
+DISTRIB_DECL auto most_waited(const ShardStatus& shard) -> std::vector<ShardStatus::RankStatus> {
+  std::vector<ShardStatus::RankStatus> ranks = shard.of_ranks;
+  std::ranges::sort(ranks, [](const auto& a, const auto& b) {
+    return std::tuple{b.waited, b.was_last, a.rank} < std::tuple{a.waited, a.was_last, b.rank};
+  });
+  ranks.resize(std::min(ranks.size(), most_waited_ranks));
+  std::ranges::sort(ranks, {}, &ShardStatus::RankStatus::rank);
+  return ranks;
+}
+
 }  // namespace detail
 
 DISTRIB_DECL auto metrics_text(std::span<const ShardStatus> shards,
-                               std::optional<std::chrono::system_clock::time_point> certificate_expires)
-    -> std::string {
+                               std::optional<std::chrono::system_clock::time_point> certificate_expires,
+                               std::optional<DescriptorUse> descriptors) -> std::string {
   constexpr std::string_view gauge = "gauge";
   constexpr std::string_view counter = "counter";
   detail::MetricsWriter to{shards};
@@ -137,23 +159,51 @@ DISTRIB_DECL auto metrics_text(std::span<const ShardStatus> shards,
   to.times("pull_seconds",
            "Seconds from the arrival of a pull to its answer with values, waiting for its step included.",
            &ShardStatus::pull_times);
+  to.metric("no_room", gauge, "1 while the last cut that was tried found no disk space, otherwise 0.");
+  for (const ShardStatus& shard : shards) to.sample(shard, shard.no_room ? "1" : "0");
+  to.numbers("vacant_ranks", gauge, "Ranks that make the next step and have no process.", &ShardStatus::vacant);
+  to.numbers("waiting_bytes", gauge, "Bytes of contributions, and of sums of them, that wait for others of their step.",
+             &ShardStatus::waiting_bytes);
+  to.numbers("most_waiting_bytes", gauge, "Most bytes of contributions that have waited at one moment.",
+             &ShardStatus::most_waiting_bytes);
+  to.numbers("completions_total", counter, "Steps of a synchronous job that the shard has completed.",
+             &ShardStatus::completions);
+  const auto seconds = [&](std::string_view name, std::string_view type, std::string_view help,
+                           std::chrono::nanoseconds ShardStatus::* time) {
+    to.metric(name, type, help);
+    for (const ShardStatus& shard : shards) to.sample(shard, detail::seconds_text(shard.*time));
+  };
+  seconds("completion_seconds_total", counter,
+          "Seconds from the arrival of the contribution that completed a step to its answer, of all these steps.",
+          &ShardStatus::completion_time);
+  seconds("waits_for_seconds", gauge,
+          "Seconds since the newest contribution to the next step arrived, while others are missing; 0: none has come.",
+          &ShardStatus::waits_for);
+  if (std::ranges::any_of(shards, [](const ShardStatus& shard) { return shard.horizon != 0; }))
+    to.numbers("horizon_step", gauge, "Step up to which no other ranks can be asked for, in a job whose ranks change.",
+               &ShardStatus::horizon);
   // Of one shard of the job only: otherwise there would be ranks x shards series.
   const auto has_ranks = [](const ShardStatus& shard) { return shard.task == 0 && shard.shard == 0; };
-  const auto first = std::ranges::find_if(shards, has_ranks);
-  to.metric("rank_here", gauge, "1 if the worker of this rank is joined, otherwise 0; of shard 0 of task 0.");
-  if (first != shards.end())
-    for (const ShardStatus::RankStatus& rank : first->of_ranks)
-      to.sample(*first, rank.here ? "1" : "0", "rank", std::to_string(rank.rank));
-  to.metric("rank_step", gauge, "Step of the newest contribution of this rank that arrived; of shard 0 of task 0.");
-  if (first != shards.end())
-    for (const ShardStatus::RankStatus& rank : first->of_ranks)
-      to.sample(*first, std::to_string(rank.last), "rank", std::to_string(rank.rank));
-  if (first != shards.end() && std::ranges::any_of(first->of_ranks, &ShardStatus::RankStatus::looks_on)) {
-    to.metric("rank_looks_on", gauge,
-              "1 if this rank makes no contribution to the next step, so that nobody waits for it, otherwise 0; of "
-              "shard 0 of task 0.");
-    for (const ShardStatus::RankStatus& rank : first->of_ranks)
-      to.sample(*first, rank.looks_on ? "1" : "0", "rank", std::to_string(rank.rank));
+  if (const auto first = std::ranges::find_if(shards, has_ranks); first != shards.end()) {
+    using RankStatus = ShardStatus::RankStatus;
+    const auto shown = std::span{first->of_ranks}.first(std::min(first->of_ranks.size(), ShardStatus::most_listed));
+    to.ranks("rank_here", gauge, "1 if the worker of this rank is joined, otherwise 0; of shard 0 of task 0.", *first,
+             shown, [](const RankStatus& rank) -> std::string { return rank.here ? "1" : "0"; });
+    to.ranks("rank_step", gauge, "Step of the newest contribution of this rank that arrived; of shard 0 of task 0.",
+             *first, shown, [](const RankStatus& rank) { return std::to_string(rank.last); });
+    if (std::ranges::any_of(shown, &RankStatus::looks_on))
+      to.ranks("rank_looks_on", gauge,
+               "1 if this rank makes no contribution to the next step, so that nobody waits for it, otherwise 0; of "
+               "shard 0 of task 0.",
+               *first, shown, [](const RankStatus& rank) -> std::string { return rank.looks_on ? "1" : "0"; });
+    if (first->completions != 0) {
+      const std::vector<RankStatus> waited = detail::most_waited(*first);
+      to.ranks("rank_last_total", counter, "Steps that this rank's contribution completed, after all others had come.",
+               *first, waited, [](const RankStatus& rank) { return std::to_string(rank.was_last); });
+      to.ranks("rank_waited_seconds_total", counter,
+               "Seconds that these steps waited for this rank, since the contribution before its own.", *first, waited,
+               [](const RankStatus& rank) { return detail::seconds_text(rank.waited); });
+    }
   }
   to.metric("variable_bytes", gauge, "Bytes of the values of one variable on this shard.");
   for (const ShardStatus& shard : shards)
@@ -167,6 +217,12 @@ DISTRIB_DECL auto metrics_text(std::span<const ShardStatus> shards,
         "1970-01-01T00:00:00Z.\n# TYPE distrib_tls_certificate_expires_seconds gauge\n"
         "distrib_tls_certificate_expires_seconds " +
         std::to_string(expires.count()) + "\n";
+  }
+  if (descriptors) {
+    text += "# HELP process_open_fds Open file descriptors.\n# TYPE process_open_fds gauge\nprocess_open_fds " +
+            std::to_string(descriptors->open) + "\n";
+    text += "# HELP process_max_fds Largest number of open file descriptors.\n# TYPE process_max_fds gauge\n" +
+            std::string{"process_max_fds "} + std::to_string(descriptors->limit) + "\n";
   }
   return text;
 }

@@ -9,17 +9,41 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 namespace distrib {
 inline namespace v0 {
+
+DISTRIB_DECL void ShardMeter::opened(const Job& job) {
+  newest_.assign(job.rank_names(), 0);
+  window_ = contribution_window(job);
+  next_ = {};
+  was_last_.resize(newest_.size());
+  waited_.resize(newest_.size());
+}
 
 DISTRIB_DECL void ShardMeter::pushed(RankBlock ranks, Step step, Step done, std::size_t bytes) {
   ++pushes_;
   pushed_bytes_ += bytes;
   note(pushed_, arrived_);
   if (step > done + window_) return;
-  for (Rank rank = ranks.first; rank < ranks.end(static_cast<Rank>(newest_.size())); ++rank)
+  bool is_new = false;
+  for (Rank rank = ranks.first; rank < ranks.end(static_cast<Rank>(newest_.size())); ++rank) {
+    is_new = is_new || newest_[rank] < step;
     newest_[rank] = std::max(newest_[rank], step);
+  }
+  if (!is_new || step != done + 1) return;
+  if (next_.step != step) next_ = Arrivals{.step = step};
+  ++next_.number;
+  next_.before = std::exchange(next_.newest, arrived_);
+}
+
+DISTRIB_DECL void ShardMeter::completed(RankBlock ranks, Step step) {
+  ++completions_;
+  note(completed_, arrived_);
+  if (ranks.first >= was_last_.size() || next_.step != step || next_.number < 2) return;
+  ++was_last_[ranks.first];
+  if (next_.before != Instant{}) waited_[ranks.first] += std::max(next_.newest - next_.before, Instant::duration{});
 }
 
 DISTRIB_DECL auto ShardMeter::describe(const ShardIdentity& identity, const std::optional<Job>& job,
@@ -37,6 +61,8 @@ DISTRIB_DECL auto ShardMeter::describe(const ShardIdentity& identity, const std:
   status.pulled_bytes = pulled_bytes_;
   status.push_times = push_times_;
   status.pull_times = pull_times_;
+  status.completions = completions_;
+  status.completion_time = completion_time_;
   if (!job) return status;
   status.shards = job->shards_per_task * job->replicas;
   status.consistency = job->consistency.describe();
@@ -44,20 +70,26 @@ DISTRIB_DECL auto ShardMeter::describe(const ShardIdentity& identity, const std:
   status.arithmetic = job->arithmetic;
   if (core == nullptr) return status;
   status.open = true;
-  describe_steps(*job, *core, status);
+  describe_steps(*job, *core, now, status);
   describe_memory(kind.updaters, core->store().layout(), status);
   return status;
 }
 
-DISTRIB_DECL void ShardMeter::describe_steps(const Job& job, const AnyShard& core, ShardStatus& status) const {
+DISTRIB_DECL void ShardMeter::describe_steps(const Job& job, const AnyShard& core, Instant now,
+                                             ShardStatus& status) const {
   const bool synchronous = job.consistency.is_synchronous();
   status.step = core.step();
   status.contributions = status.step * job.consistency.replicas_to_aggregate(job.ranks);
   status.stale = core.stale();
+  status.waiting_bytes = core.waiting_bytes();
+  status.most_waiting_bytes = core.most_waiting_bytes();
+  if (synchronous && next_.step == status.step + 1 && next_.newest != Instant{})
+    status.waits_for = std::max(now - next_.newest, Instant::duration{});
   std::optional<Step> slowest;
   Step fastest = 0;
   const Progress common = core.progress(0);
   status.no_values = common.no_values;
+  status.no_room = common.no_room;
   // In a job whose ranks may change: those that make the next step.
   const RankLog* const log = common.ranks.get();
   const Step next = std::min(status.step + 1, job.total_steps);
@@ -72,7 +104,7 @@ DISTRIB_DECL void ShardMeter::describe_steps(const Job& job, const AnyShard& cor
     if (!looks_on) fastest = std::max(fastest, last);
     // an asynchronous cut holds this many contributions of the rank
     for (const Step cut : progress.cuts) status.newest_cut += cut;
-    if (rank < ShardStatus::most_listed) status.of_ranks.push_back({rank, false, last, 0, looks_on});
+    status.of_ranks.push_back({rank, false, last, 0, looks_on, was_last_[rank], waited_[rank]});
   }
   if (synchronous && !common.cuts.empty()) status.newest_cut = common.cuts.back();
   status.staleness = fastest - slowest.value_or(fastest);

@@ -6,6 +6,8 @@
 #include <distrib/core/json_text.hpp>
 #include <distrib/ps/wire/status_object.hpp>
 
+#include <algorithm>
+
 namespace distrib {
 inline namespace v0 {
 
@@ -77,7 +79,7 @@ li { overflow-wrap: anywhere; border-bottom: 1px solid var(--line); padding: .15
 'use strict';
 const at = id => document.getElementById(id);
 const WINDOW = 60, SPEEDS = 300;  // seconds
-let before = null, cutStep = -1, cutSeen = 0, speeds = [], waits = [], cells = null, lastGood = Date.now();
+let before = null, cutStep = -1, cutSeen = 0, speeds = [], looks = [], cells = null, lastGood = Date.now();
 
 const whole = n => Math.round(n).toLocaleString('en');
 const bytes = n => {
@@ -114,10 +116,35 @@ function canvas(id, height) {
 // A rank is late if others have sent a newer contribution: in a synchronous job they wait for it. Nobody waits for a
 // rank that looks on.
 function ranksOf(shard) {
-  const newest = shard.ranks.reduce((most, rank) => rank.looks_on ? most : Math.max(most, rank.last), 0);
+  const of = shard.rank_columns, idle = i => of.looks_on && of.looks_on[i];
+  const newest = of.last.reduce((most, last, i) => idle(i) ? most : Math.max(most, last), 0);
   const slack = /^bulk/.test(shard.consistency) ? 0 : Math.max(10, newest / 10);
-  return shard.ranks.map(rank => rank.looks_on ? {...rank, behind: 0, state: 'idle'} : ({...rank, behind: newest - rank.last,
-    state: !rank.here ? 'away' : newest - rank.last > slack ? 'late' : 'here'}));
+  return of.rank.map((rank, i) => {
+    const last = of.last[i], behind = idle(i) ? 0 : newest - last, here = Boolean(of.here[i]);
+    return {rank, here, last, behind, looks_on: idle(i), worker: of.worker ? of.worker[i] : null, was_last: of.was_last[i], waited: of.waited_ms[i] / 1e3,
+      state: idle(i) ? 'idle' : !here ? 'away' : behind > slack ? 'late' : 'here'};
+  });
+}
+
+// Shows which ranks a job waits for now, and which it has waited for in the last minute. The server counts, for each step,
+// which rank was the last and how long it was missing alone.
+function showWaits(shard, ranks, live) {
+  const of = shard.rank_columns, last = looks[looks.length - 1];
+  if (last && (shard.uptime_seconds < last.uptime || ranks.length !== last.steps.length)) looks = [];  // started again
+  looks.push({uptime: shard.uptime_seconds, waited: of.waited_ms, steps: of.was_last});
+  looks = looks.filter(one => shard.uptime_seconds - one.uptime <= WINDOW);
+  const from = live ? looks[0] : {uptime: 0, waited: [], steps: []}, seconds = shard.uptime_seconds - from.uptime;
+  const missing = ranks.filter(rank => rank.state === 'late' || rank.state === 'away');
+  const names = missing.slice(0, 5).map(rank => rank.rank).join(', ') + (missing.length > 5 ? ' …' : '');
+  const bulk = /^bulk/.test(shard.consistency), some = `rank${missing.length > 1 ? 's' : ''} ${names}`;
+  const now = !missing.length ? '' : !bulk ? `Behind the others: ${some}. ` : shard.waits_for_seconds < 1 ? '' :
+    `Now ${some} missing, nothing has come for ${time(shard.waits_for_seconds)}. `;
+  const waits = ranks.map((rank, i) => [rank, (of.waited_ms[i] - (from.waited[i] || 0)) / 1e3, of.was_last[i] - (from.steps[i] || 0)]);
+  const most = waits.filter(([, , steps]) => steps > 0).sort((a, b) => b[1] - a[1] || b[2] - a[2] || a[0].rank - b[0].rank).slice(0, 5);
+  at('waited_said').textContent = now + (!bulk ? 'Only in a synchronous job a step waits for all ranks.' :
+    !most.length ? 'Nobody yet.' : `In ${live ? 'the last ' + long(seconds) : long(seconds) + ' since this server was started'}:`);
+  table('waited', most.length ? ['rank', 'missing alone', 'of the time', 'steps'] : [], most.map(([rank, waited, steps]) =>
+    [rank.rank + (rank.worker === null ? '' : `, worker ${rank.worker}`), time(waited), Math.round(100 * waited / Math.max(seconds, 1e-9)) + ' %', whole(steps)]));
 }
 
 function drawRanks(ranks) {
@@ -149,7 +176,8 @@ at('ranks').addEventListener('pointermove', e => {
   if (!cells) return;
   const rank = cells.ranks[Math.floor(e.offsetY / cells.side) * cells.columns + Math.floor(e.offsetX / cells.side)];
   at('rank').textContent = !rank ? ' ' : `rank ${rank.rank}: ${rank.here ? 'here' : 'away'}, last contribution ${whole(rank.last)}` +
-    (rank.behind ? `, ${whole(rank.behind)} behind` : '') + (rank.worker === undefined ? '' : `, served by worker ${rank.worker}`) + (rank.looks_on ? ', makes no contribution to this step' : '');
+    (rank.behind ? `, ${whole(rank.behind)} behind` : '') + (rank.worker === null ? '' : `, served by worker ${rank.worker}`) + (rank.looks_on ? ', makes no contribution to this step' : '') +
+    (rank.was_last ? `, was the last in ${whole(rank.was_last)} steps, which waited ${time(rank.waited)} for it` : '');
 });
 
 function drawSpeed(now) {
@@ -193,6 +221,8 @@ function show(data, live) {
     facts.push([whole(first.step - cut), `${unit}s since the newest cut` + (cutSeen ? `, ${long((now - cutSeen) / 1e3)} old` : '')]);
     facts.push([bytes(shards.reduce((sum, shard) => sum + shard.value_bytes + shard.slot_bytes, 0)), 'of variables']);
     if (first.stale) facts.push([whole(first.stale), 'contributions came too late']);
+    if (first.vacant) facts.push([whole(first.vacant), `rank${first.vacant === 1 ? '' : 's'} without a process`]);
+    if (shards.some(shard => shard.no_room)) facts.push(['No', 'room on a disk: a cut is missing']);
     at('facts').replaceChildren();
     for (const [number, what] of facts) {
       const fact = document.createElement('span'), strong = document.createElement('b');
@@ -206,23 +236,15 @@ function show(data, live) {
 
     const ranks = ranksOf(first);
     drawRanks(ranks);
-    // Sampled: who is behind in this second is what the others wait for.
-    if (ranks.some(rank => rank.behind === 0 && rank.last > 0)) waits.push([now, ranks.filter(rank => rank.state === 'late' || rank.state === 'away').map(rank => rank.rank)]);
-    waits = waits.filter(([when]) => now - when < WINDOW * 1e3);
-    const times = new Map();
-    for (const [, late] of waits) for (const rank of late) times.set(rank, (times.get(rank) || 0) + 1);
-    const most = [...times].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, 5);
-    at('waited_said').textContent = !waits.length ? 'Nobody yet.' : `In the last minute, by ${waits.length} look${waits.length === 1 ? '' : 's'} of this page:`;
-    table('waited', ['rank', 'was behind', 'last contribution'], most.map(([rank, n]) =>
-      [rank, Math.round(100 * n / waits.length) + ' % of the looks', whole((first.ranks.find(one => one.rank === rank) || {last: 0}).last)]));
+    showWaits(first, ranks, live);
   }
 
-  table('shards', ['shard', 'up', 'step', 'cut', 'push p50', 'p99', 'pull p50', 'p99', 'in/s', 'out/s', 'waiting', 'values', 'slots'],
-    data.shards.map(shard => !shard.open ? [`ps ${shard.task} shard ${shard.shard}`, long(shard.uptime_seconds), 'not open', '', '', '', '', '', '', '', '', '', ''] :
+  table('shards', ['shard', 'up', 'step', 'cut', 'push p50', 'p99', 'pull p50', 'p99', 'in/s', 'out/s', 'waiting', 'held at most', 'values', 'slots'],
+    data.shards.map(shard => !shard.open ? [`ps ${shard.task} shard ${shard.shard}`, long(shard.uptime_seconds), 'not open', '', '', '', '', '', '', '', '', '', '', ''] :
       [`ps ${shard.task} shard ${shard.shard}`, long(shard.uptime_seconds), whole(shard.step), whole(shard.newest_cut),
         time(shard.push_p50_seconds), time(shard.push_p99_seconds), time(shard.pull_p50_seconds), time(shard.pull_p99_seconds),
         said(rate(shard, one => one.pushed_bytes), bytes), said(rate(shard, one => one.pulled_bytes), bytes), whole(shard.parked),
-        bytes(shard.value_bytes), bytes(shard.slot_bytes)]));
+        bytes(shard.most_waiting_bytes), bytes(shard.value_bytes), bytes(shard.slot_bytes)]));
   at('tasks').hidden = !data.processes;
   if (data.processes) table('processes', ['task', 'state', 'restarts'], data.processes.map(one => [one.task, one.state, one.restarts]));
   at('events').replaceChildren();
@@ -274,7 +296,11 @@ DISTRIB_DECL auto status_page_of(std::string_view data) -> std::string {
 DISTRIB_DECL auto status_data(std::span<const ShardStatus> shards, std::span<const StatusEvent> events,
                               std::span<const StatusProcess> processes) -> std::string {
   JsonObject data;
-  data.add_json("shards", json_array(shards, [](const ShardStatus& shard) { return status_object(shard).text(); }));
+  const auto first = std::ranges::find_if(shards, &ShardStatus::open);
+  data.add_json("shards", json_array(shards, [&](const ShardStatus& shard) {
+                  const bool is_first = first != shards.end() && &shard == &*first;
+                  return status_object(shard, is_first ? RankForm::columns : RankForm::none).text();
+                }));
   data.add_json("events", json_array(events, [](const StatusEvent& event) {
                   const std::chrono::duration<double> since = event.at.time_since_epoch();
                   return JsonObject{}.add("at", since.count()).add("text", event.text).text();

@@ -10,6 +10,16 @@
 namespace distrib {
 inline namespace v0 {
 
+DISTRIB_DECL void ShardStatus::RankStatus::encode(WireWriter& message) const {
+  message.varint(1, rank);
+  message.varint(2, here ? 1 : 0);
+  message.varint(3, last);
+  if (process != 0) message.varint(4, process);
+  if (looks_on) message.varint(5, 1);
+  if (was_last != 0) message.varint(6, was_last);
+  if (waited.count() != 0) message.varint(7, static_cast<std::uint64_t>(waited.count()));
+}
+
 DISTRIB_DECL auto ShardStatus::RankStatus::decode(ByteView message) -> bool {
   WireReader reader{message};
   while (reader.next()) switch (reader.tag()) {
@@ -18,8 +28,10 @@ DISTRIB_DECL auto ShardStatus::RankStatus::decode(ByteView message) -> bool {
       case wire_tag(3, WireType::varint): last = reader.uint64(); break;
       case wire_tag(4, WireType::varint): process = reader.uint32(); break;
       case wire_tag(5, WireType::varint): looks_on = reader.boolean(); break;
+      case wire_tag(6, WireType::varint): was_last = reader.uint64(); break;
+      case wire_tag(7, WireType::varint): waited = std::chrono::nanoseconds{reader.int64()}; break;
     }
-  return reader.ok();
+  return reader.ok() && waited.count() >= 0;
 }
 
 DISTRIB_DECL auto ShardStatus::VariableStatus::decode(ByteView message) -> bool {
@@ -85,8 +97,9 @@ DISTRIB_DECL void ShardStatus::encode(WireWriter& head) const {
   head.varint(20, pulls);
   head.varint(21, pulled_bytes);
   head.varint(22, parked);
-  for (const ShardStatus::RankStatus& rank : of_ranks)
-    head.message(23, [&](WireWriter& message) { rank.encode(message); });
+  // A reader of an older version refuses more than `most_listed` ranks in field 23, and skips field 33.
+  for (std::size_t i = 0; i < of_ranks.size(); ++i)
+    head.message(i < most_listed ? 23 : 33, [&](WireWriter& message) { of_ranks[i].encode(message); });
   for (const ShardStatus::VariableStatus& variable : of_variables)
     head.message(24, [&](WireWriter& message) { variable.encode(message); });
   head.message(25, [&](WireWriter& message) { push_times.encode(message); });
@@ -97,6 +110,17 @@ DISTRIB_DECL void ShardStatus::encode(WireWriter& head) const {
   if (exported) head.message(30, [&](WireWriter& message) { exported->encode(message); });
   if (nonce != 0) head.varint(31, nonce);
   if (rate_factor != 1) head.fixed64(32, std::bit_cast<std::uint64_t>(rate_factor));
+  const auto unless_zero = [&head](std::uint32_t field, std::uint64_t value) {
+    if (value != 0) head.varint(field, value);
+  };
+  unless_zero(34, no_room ? 1 : 0);
+  unless_zero(35, vacant);
+  unless_zero(36, waiting_bytes);
+  unless_zero(37, most_waiting_bytes);
+  unless_zero(38, static_cast<std::uint64_t>(waits_for.count()));
+  unless_zero(39, completions);
+  unless_zero(40, static_cast<std::uint64_t>(completion_time.count()));
+  unless_zero(41, horizon);
 }
 
 DISTRIB_DECL auto ShardStatus::decode(ByteView head) -> bool {
@@ -141,8 +165,17 @@ DISTRIB_DECL auto ShardStatus::decode(ByteView head) -> bool {
         break;
       case wire_tag(31, WireType::varint): nonce = reader.uint64(); break;
       case wire_tag(32, WireType::fixed64): rate_factor = std::bit_cast<double>(reader.uint64()); break;
+      case wire_tag(33, WireType::bytes): good = take(reader.bytes(), of_ranks, most_ranks_listed); break;
+      case wire_tag(34, WireType::varint): no_room = reader.boolean(); break;
+      case wire_tag(35, WireType::varint): vacant = reader.uint64(); break;
+      case wire_tag(36, WireType::varint): waiting_bytes = reader.uint64(); break;
+      case wire_tag(37, WireType::varint): most_waiting_bytes = reader.uint64(); break;
+      case wire_tag(38, WireType::varint): waits_for = std::chrono::nanoseconds{reader.int64()}; break;
+      case wire_tag(39, WireType::varint): completions = reader.uint64(); break;
+      case wire_tag(40, WireType::varint): completion_time = std::chrono::nanoseconds{reader.int64()}; break;
+      case wire_tag(41, WireType::varint): horizon = reader.uint64(); break;
     }
-  return good && reader.ok();
+  return good && reader.ok() && waits_for.count() >= 0 && completion_time.count() >= 0;
 }
 
 }  // namespace v0

@@ -8,11 +8,52 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace distrib {
 inline namespace v0 {
 
-DISTRIB_DECL auto status_object(const ShardStatus& shard) -> JsonObject {
+namespace detail {
+
+// Writes `RankForm::columns`.
+DISTRIB_DECL auto rank_columns(const std::vector<ShardStatus::RankStatus>& ranks) -> std::string {
+  using RankStatus = ShardStatus::RankStatus;
+  JsonObject columns;
+  const auto add = [&](std::string_view name, auto value) {
+    columns.add_json(name, json_array(ranks, [&](const RankStatus& rank) { return json_text(value(rank)); }));
+  };
+  add("rank", [](const RankStatus& rank) { return rank.rank; });
+  add("here", [](const RankStatus& rank) { return rank.here ? 1 : 0; });
+  add("last", [](const RankStatus& rank) { return rank.last; });
+  add("was_last", [](const RankStatus& rank) { return rank.was_last; });
+  add("waited_ms",
+      [](const RankStatus& rank) { return std::chrono::floor<std::chrono::milliseconds>(rank.waited).count(); });
+  if (std::ranges::any_of(ranks, [](const RankStatus& rank) { return rank.process != 0; }))
+    columns.add_json("worker", json_array(ranks, [](const RankStatus& rank) {
+                       return rank.process == 0 ? std::string{"null"} : json_text(rank.process - 1);
+                     }));
+  if (std::ranges::any_of(ranks, &RankStatus::looks_on))
+    add("looks_on", [](const RankStatus& rank) { return rank.looks_on ? 1 : 0; });
+  return columns.text();
+}
+
+// Writes an element of `RankForm::objects`.
+DISTRIB_DECL auto rank_object(const ShardStatus::RankStatus& rank) -> std::string {
+  JsonObject object;
+  object.add("rank", rank.rank).add("here", rank.here).add("last", rank.last);
+  if (rank.process != 0) object.add("worker", rank.process - 1);
+  if (rank.looks_on) object.add("looks_on", true);
+  if (rank.was_last != 0) {
+    object.add("was_last", rank.was_last);
+    object.add("waited_seconds", std::chrono::duration<double>{rank.waited}.count());
+  }
+  return object.text();
+}
+
+}  // namespace detail
+
+DISTRIB_DECL auto status_object(const ShardStatus& shard, RankForm form) -> JsonObject {
   JsonObject object;
   object.add("task", shard.task).add("shard", shard.shard).add("shards", shard.shards).add("tasks", shard.tasks);
   object.add("workers", shard.ranks).add("uptime_seconds", std::chrono::duration<double>{shard.uptime}.count());
@@ -22,6 +63,12 @@ DISTRIB_DECL auto status_object(const ShardStatus& shard) -> JsonObject {
   object.add("contributions", shard.contributions).add("stale", shard.stale).add("staleness", shard.staleness);
   object.add("pushes", shard.pushes).add("pushed_bytes", shard.pushed_bytes);
   object.add("pulls", shard.pulls).add("pulled_bytes", shard.pulled_bytes).add("parked", shard.parked);
+  object.add("vacant", shard.vacant).add("no_room", shard.no_room);
+  object.add("waiting_bytes", shard.waiting_bytes).add("most_waiting_bytes", shard.most_waiting_bytes);
+  object.add("completions", shard.completions);
+  object.add("completion_seconds", std::chrono::duration<double>{shard.completion_time}.count());
+  object.add("waits_for_seconds", std::chrono::duration<double>{shard.waits_for}.count());
+  if (shard.horizon != 0) object.add("horizon", shard.horizon);
   if (shard.rate_factor != 1) object.add("rate_factor", shard.rate_factor);
   const auto add_times = [&object](const std::string& of, const LatencyHistogram& times) {
     const auto add = [&](const char* what, std::chrono::nanoseconds time) {
@@ -39,13 +86,8 @@ DISTRIB_DECL auto status_object(const ShardStatus& shard) -> JsonObject {
     object.add("exported_step", exported->taken).add("exports_left_out", exported->left_out);
     object.add("export_failures", exported->failures).add("exported_digest", exported->digest_text());
   }
-  object.add_json("ranks", json_array(shard.of_ranks, [](const ShardStatus::RankStatus& rank) {
-                    JsonObject of_rank;
-                    of_rank.add("rank", rank.rank).add("here", rank.here).add("last", rank.last);
-                    if (rank.process != 0) of_rank.add("worker", rank.process - 1);
-                    if (rank.looks_on) of_rank.add("looks_on", true);
-                    return of_rank.text();
-                  }));
+  if (form == RankForm::objects) object.add_json("ranks", json_array(shard.of_ranks, detail::rank_object));
+  if (form == RankForm::columns) object.add_json("rank_columns", detail::rank_columns(shard.of_ranks));
   object.add_json("variable_bytes", json_array(shard.of_variables, [](const ShardStatus::VariableStatus& variable) {
                     return JsonObject{}.add("name", variable.name).add("bytes", variable.bytes).text();
                   }));

@@ -230,7 +230,14 @@ DISTRIB_DECL void WorkerClient::flush() {
     if (link->connection != nullptr) link->connection->settle();
   }
   touched_.clear();
+  tell_replay(ended_ ? 0 : node_.replay_bytes());
   if (phases_.measures()) look_at_sockets(Clock::now(), false);
+}
+
+DISTRIB_DECL void WorkerClient::tell_replay(std::size_t bytes) {
+  const std::size_t told = std::exchange(replay_told_, bytes);
+  if (bytes != told && options_.replay_changed)
+    options_.replay_changed(static_cast<std::int64_t>(bytes) - static_cast<std::int64_t>(told));
 }
 
 DISTRIB_DECL void WorkerClient::look_at_sockets(Instant now, bool arriving) {
@@ -279,6 +286,7 @@ DISTRIB_DECL void WorkerClient::finish_when_quiet() {
 
 DISTRIB_DECL void WorkerClient::finish() {
   if (std::exchange(ended_, true)) return;
+  tell_replay(0);
   hang_up_.cancel();
   refresh_.reset();
   for (Link& link : links_) {

@@ -21,6 +21,7 @@
 #include <distrib/ps/worker/worker_client.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <optional>
@@ -155,6 +156,10 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
     for (const StopRanks& stops : actions.stops)
       if (const auto worker = workers_.find(stops.ranks); worker != workers_.end()) worker->second->client->stop();
     for (const StartRanks& starts : actions.starts) start_worker(starts.ranks);
+    if (const std::size_t number = ranks_.serves().size(); std::exchange(told_ranks_, number) != number)
+      asio::post(context_, [this, number] {
+        if (callbacks_.serves) callbacks_.serves(number);
+      });
     if (actions.done) process_done(actions.done->code);
   }
 
@@ -306,6 +311,7 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
   std::map<RankBlock, std::unique_ptr<Worker>> workers_;
   std::shared_ptr<RankClient> asks_;
   std::uint64_t newest_worker_ = 0;
+  std::size_t told_ranks_ = 0;  // how many ranks were told to be served
   std::vector<SharedBuffer> result_;
   Error why_;
 

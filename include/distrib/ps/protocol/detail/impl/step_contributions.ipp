@@ -14,6 +14,7 @@ DISTRIB_DECL auto StepContributions::store(Rank rank, ReadContribution given, Ra
   const auto at = std::ranges::lower_bound(places_, rank, {}, &Place::rank);
   if (places_.size() == most || (at != places_.end() && at->rank == rank)) return false;
   places_.insert(at, {rank, static_cast<std::uint32_t>(read_.size())});
+  stored_bytes_ += given.block->size();
   read_.push_back(std::move(given));
   return true;
 }
