@@ -83,20 +83,32 @@ class Log:
         return manifest
 
     def chain(self, position=None):
-        """Returns the manifests from a base to a position, the newest one by default."""
+        """Returns what leads to a position, the newest one by default: the manifests and the parts of each that are read.
+
+        The first manifest has all rows, or is the place of bases that a later one names: these are its parts then.
+        """
         head = self.head()
-        name, found = head["manifest"], []
+        name, found, named = head["manifest"], [], []
         while name:
             manifest = self.manifest(name)
             name = manifest["before"]
+            bases = manifest.get("bases", [])
+            if bases and len({base["label"] for base in bases}) != 1 or len(bases) not in (0, len(manifest["parts"])):
+                raise Wrong(f"position {manifest['position']} names bases that do not belong together")
+            named.append({base["of"]: base for base in bases})
             if position is not None and manifest["position"] > position:
                 continue
-            found.append(manifest)
+            parts = [part["name"] for part in manifest["parts"]]
+            place = next((bases for bases in named if list(bases) == parts), None)
+            if place:
+                found.append((manifest, [{"name": base["name"], "bytes": base["bytes"], "on": ""} for base in place.values()]))
+                break
+            found.append((manifest, manifest["parts"]))
             if all(not part["on"] for part in manifest["parts"]):
                 break
         else:
             raise Wrong(f"no position {'' if position is None else position}, or no base")
-        if position is not None and found[0]["position"] != position:
+        if position is not None and found[0][0]["position"] != position:
             raise Wrong(f"no position {position}")
         return found[::-1]
 
@@ -143,18 +155,31 @@ class Log:
     def load(self, position=None):
         """Returns the manifest of a position and its tables, after it has compared their digests."""
         chain = self.chain(position)
-        settings = {table["name"]: table for table in chain[-1]["tables"]}
+        newest = chain[-1][0]
+        settings = {table["name"]: table for table in newest["tables"]}
         state = {name: {} for name in settings}
-        for manifest in chain:
-            for part in manifest["parts"]:
+        for _, parts in chain:
+            for part in parts:
                 self.apply(state, part, settings)
-        sizes = [sum(part["bytes"] for part in manifest["parts"]) for manifest in chain]
-        if (chain[-1].get("base_bytes", sizes[0]), chain[-1].get("delta_bytes", sum(sizes[1:]))) != (sizes[0], sum(sizes[1:])):
-            raise Wrong(f"position {chain[-1]['position']} has other sums of bytes than its parts")
+        self.compare_sums(chain)
         for name, table in settings.items():
             if len(state[name]) != table["rows"] or table_digest(state[name]) != table["digest"]:
-                raise Wrong(f"table {name} at position {chain[-1]['position']} has another digest than the trainer's")
-        return chain[-1], state
+                raise Wrong(f"table {name} at position {newest['position']} has another digest than the trainer's")
+        return newest, state
+
+    def compare_sums(self, chain):
+        newest, sum_of = chain[-1][0], lambda parts: sum(part["bytes"] for part in parts)
+        bases, begun = newest.get("bases", []), chain[0][1]
+        if [base["name"] for base in bases] == [part["name"] for part in begun]:
+            # deltas count from the first position that names the bases
+            deltas = [sum_of(manifest["parts"]) for manifest, _ in chain if manifest.get("bases") == bases]
+        elif not bases and begun is chain[0][0]["parts"]:
+            deltas = [sum_of(parts) for _, parts in chain[1:]]
+        else:
+            return  # an earlier position, which did not know the base that was read
+        base_bytes = sum_of(begun)
+        if (newest.get("base_bytes", base_bytes), newest.get("delta_bytes", sum(deltas))) != (base_bytes, sum(deltas)):
+            raise Wrong(f"position {newest['position']} has other sums of bytes than its parts")
 
 
 def main():

@@ -28,6 +28,23 @@ log 0 verify log; says '4 of 4'
 log 0 compact log
 log 0 verify log; says '4 of 4'
 
+write bases bases
+log 0 log bases; says 'position 2  step 20  delta  2 parts'; says 'bases beside it'
+log 0 log --json bases; json '[line["begins"] for line in lines] == [False, True] and lines[1]["kind"] == "delta"'
+log 0 verify bases; says '2 of 2 positions are good, from 2 to 3'
+python_reads bases --rows
+json 'lines[0]["position"] == 3 and set(lines[0]["tables"]["t"]["values"]) == {"0", "2", str(2**64 - 1)}'
+python_reads bases --position 2 --rows
+json 'lines[0]["step"] == 20 and lines[0]["tables"]["t"]["values"]["7"] == [1, 1, 1, 1]'
+log 0 compact bases
+log 0 log --json --last 1 bases; json 'lines[0]["position"] == 4 and lines[0]["kind"] == "base" and lines[0]["begins"]'
+log 0 verify bases; says '3 of 3'
+python_reads bases
+write flipped_bases flip_bases
+log 1 verify flipped_bases; says '2 of 3 positions are good'; says 'position 2' err; says 'trainer had' err
+python3 "$tests/../tools/export_log.py" flipped_bases >out 2>err && fail 'bases with a wrong bit are read'
+says 'another digest' err
+
 write wrong leave_out
 log 1 verify wrong; says '2 of 3 positions are good'; says 'position 3' err; says 'trainer had' err
 write flipped flip

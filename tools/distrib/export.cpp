@@ -34,7 +34,8 @@ auto hex_word(std::uint64_t word) -> std::string {
   return text;
 }
 
-auto entry_line(const distrib::LogEntry& entry, bool json) -> std::string {
+// `begins`: a reader can begin with this position.
+auto entry_line(const distrib::LogEntry& entry, bool begins, bool json) -> std::string {
   const distrib::LogManifest& manifest = entry.manifest;
   std::uint64_t bytes = 0;
   std::uint64_t rows = 0;
@@ -55,6 +56,7 @@ auto entry_line(const distrib::LogEntry& entry, bool json) -> std::string {
         .add("position", manifest.position)
         .add("step", manifest.step)
         .add("kind", std::string{kind})
+        .add("begins", begins)
         .add("shards", manifest.parts.size())
         .add("full_parts", full)
         .add("bytes", bytes)
@@ -64,7 +66,7 @@ auto entry_line(const distrib::LogEntry& entry, bool json) -> std::string {
         .text();
   return "position " + std::to_string(manifest.position) + "  step " + std::to_string(manifest.step) + "  " + kind +
          "  " + std::to_string(manifest.parts.size()) + " parts, " + bytes_text(bytes) + "  " + std::to_string(rows) +
-         " rows";
+         " rows" + (begins && !manifest.is_base() ? ", bases beside it" : "");
 }
 
 // Writes the newest state as full parts, one for each shard. Returns the new head, or nothing and sets `error`.
@@ -121,6 +123,7 @@ auto write_base(distrib::ExportLog& log, const distrib::LogManifest& now, const 
     log.put(base.parts[shard].name, made, error);
     if (error) return std::nullopt;
   }
+  base.bases.clear();
   base.add_up_bytes(&now);
   const std::string text = to_text(base);
   distrib::LogHead next = head;
@@ -137,8 +140,9 @@ auto show_export_log(const ExportOptions& options) -> int {
   distrib::ExportLog log{options.directory, object_stores()};
   distrib::Error error;
   const std::size_t most = options.last == 0 ? std::numeric_limits<std::size_t>::max() : options.last;
-  for (const distrib::LogEntry& entry : distrib::list_log(log, most, error))
-    report.line(entry_line(entry, options.json));
+  const std::vector<distrib::LogEntry> list = distrib::list_log(log, most, error);
+  const std::vector<bool> begins = distrib::places_to_begin(list);
+  for (std::size_t i = 0; i < list.size(); ++i) report.line(entry_line(list[i], begins[i], options.json));
   if (error) report.failure(error);
   return report.finish();
 }
@@ -149,22 +153,31 @@ auto verify_export_log(const ExportOptions& options) -> int {
   distrib::Error error;
   std::vector<distrib::LogEntry> list = distrib::list_log(log, std::numeric_limits<std::size_t>::max(), error);
   if (error) report.failure(error);
-  while (!list.empty() && !list.back().manifest.is_base()) list.pop_back();
+  std::vector<bool> begins = distrib::places_to_begin(list);
+  while (!list.empty() && !begins[list.size() - 1]) list.pop_back();
   if (list.empty() && !error) report.failure({distrib::export_errc::no_such_position, options.directory + ", a base"});
-  distrib::ModelReplica replica{{options.directory, object_stores()}};
-  std::uint64_t good = 0;
-  for (auto entry = list.rbegin(); entry != list.rend(); ++entry) {
-    replica.hold(entry->manifest.position);
+  // Takes a replica to a position, and reports if it does not get there.
+  const auto reaches = [&](distrib::ModelReplica& replica, const distrib::LogEntry& entry) {
+    replica.hold(entry.manifest.position);
     (void)replica.poll();
     const distrib::ReplicaStatus status = replica.status();
-    if (status.position == entry->manifest.position) {
-      ++good;
-      continue;
-    }
+    if (status.position == entry.manifest.position) return true;
     distrib::Error wrong = status.last_error;
-    if (!wrong) wrong = {distrib::export_errc::no_such_position, entry->name};
-    wrong.where = "position " + std::to_string(entry->manifest.position) + ", " + wrong.where;
+    if (!wrong) wrong = {distrib::export_errc::no_such_position, entry.name};
+    wrong.where = "position " + std::to_string(entry.manifest.position) + ", " + wrong.where;
     report.failure(wrong);
+    return false;
+  };
+  distrib::ModelReplica replica{{options.directory, object_stores()}};
+  std::uint64_t good = 0;
+  for (std::size_t i = list.size(); i-- > 0;) {
+    bool is_good = reaches(replica, list[i]);
+    // With the deltas it is right. Its bases are read only by a replica that begins there.
+    if (is_good && begins[i] && !list[i].manifest.is_base() && i + 1 != list.size()) {
+      distrib::ModelReplica begun{{options.directory, object_stores()}};
+      is_good = reaches(begun, list[i]);
+    }
+    good += is_good ? 1U : 0U;
   }
   if (options.json)
     report.line(distrib::JsonObject{}.add("positions", std::uint64_t{list.size()}).add("good", good).text());

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a small export log without the library, as its format is described: two shards, three positions.
 
-usage: write_export_log.py DIRECTORY [leave_out|flip]   the last position lacks a tombstone, or has one wrong bit
+usage: write_export_log.py DIRECTORY [leave_out|flip|bases|flip_bases]
+
+leave_out, flip: the last position lacks a tombstone, or has one wrong bit. bases: the last position names bases with the
+rows of the second one, and the first one is removed. flip_bases: they have one wrong bit, and the first one is there.
 """
 
 import hashlib
@@ -48,7 +51,7 @@ def main():
     states = [{1: floats(.5, -1, 2, 0), 2: floats(.001, 0, 0, 0), 2**64 - 1: floats(3, 4, 5, 6)},
               {2: floats(.001, .25, 0, 0), 2**64 - 1: floats(3, 4, 5, 6), 7: floats(1, 1, 1, 1)},
               {2: floats(.001, .25, 0, 0), 2**64 - 1: floats(3, 4, 5, 6), 0: floats(9, 9, 9, 9)}]
-    before, manifest_name, last = {}, "", [""] * SHARDS
+    before, manifest_name, last, bases, of_first = {}, "", [""] * SHARDS, [], []
     for position, state in enumerate(states, 1):
         step, parts = 10 * position, []
         for shard in range(SHARDS):
@@ -60,21 +63,37 @@ def main():
                 gone = []
             if position == 3 and mistake == "flip":
                 changed = {k: bytes([row[0] ^ 1]) + row[1:] for k, row in changed.items()}
-            tensors = {"t/keys": ("U64", [len(changed)], words(list(changed))), "t/gone": ("U64", [len(gone)], words(gone)),
-                       "t/owned": ("U64", [1, 2], words([shard * 512, shard * 512 + 512])),
-                       "t/values": ("F32", [len(changed), 4], b"".join(changed.values())),
-                       "bias/slice/0": ("F32", [1], floats(position))}
-            data = safetensors(tensors, {"step": str(step), "shard": str(shard), "on": last[shard],
-                                         "bias/slice/0": f"[2] {shard},1"})
+            def part(rows, gone, on):
+                tensors = {"t/keys": ("U64", [len(rows)], words(list(rows))), "t/gone": ("U64", [len(gone)], words(gone)),
+                           "t/owned": ("U64", [1, 2], words([shard * 512, shard * 512 + 512])),
+                           "t/values": ("F32", [len(rows), 4], b"".join(rows.values())),
+                           "bias/slice/0": ("F32", [1], floats(position))}
+                return safetensors(tensors, {"step": str(step), "shard": str(shard), "on": on,
+                                             "bias/slice/0": f"[2] {shard},1"})
+            data = part(changed, gone, last[shard])
             name = put(f"parts/{step:020}-s{shard}-of-{SHARDS}", data, ".safetensors")
             parts.append({"name": name, "bytes": len(data), "on": last[shard], "state": table_digest(own)})
             last[shard] = name
+            if position == 2 and mistake.endswith("bases"):
+                rows = dict(sorted(own.items()))
+                if mistake == "flip_bases":
+                    rows = {k: bytes([row[0] ^ 1]) + row[1:] for k, row in rows.items()}
+                data = part(rows, [], "")
+                bases.append({"label": step, "of": name, "bytes": len(data),
+                              "name": put(f"parts/{step:020}-s{shard}-of-{SHARDS}-base-e1", data, ".safetensors")})
         table = {"name": "t", "dim": 4, "numbered": 0, "initializer": "uniform low=-0.05 high=0.05", "format": "float32",
                  "seed": SEED, "rows": len(state), "digest": table_digest(state)}
-        manifest_name = put(f"manifests/{position:020}", compact_json(
-            {"format": 1, "log": LOG, "position": position, "before": manifest_name, "step": step,
-             "lineage": "0000000000000001", "parts": parts, "tables": [table]}), ".json")
+        manifest = {"format": 1, "log": LOG, "position": position, "before": manifest_name, "step": step,
+                    "lineage": "0000000000000001", "parts": parts, "tables": [table]}
+        if position == 3 and bases:
+            manifest["bases"] = bases
+        manifest_name = put(f"manifests/{position:020}", compact_json(manifest), ".json")
+        if position == 1:
+            of_first = [manifest_name, *last]
         before = state
+    if mistake == "bases":
+        for name in of_first:
+            (root / name).unlink()
     (root / "head").write_bytes(compact_json(
         {"format": 1, "log": LOG, "position": len(states), "manifest": manifest_name, "epochs": [1, 1]}))
 
