@@ -32,7 +32,8 @@ inline namespace v0 {
 /// Files are read and written on the last thread of `io`. From then on that thread has a lower priority: it is a batch
 /// thread, five steps nicer than the process. Shards live on the other threads, with their connections: shard s of the
 /// task on thread s modulo the number of these threads. So `IoPool{n + 1}` gives each of n shards its own thread. With
-/// one thread, it does all. Limits of `RpcServerOptions` for all connections of a thread apply to each thread.
+/// one thread, it does all. One more thread, which is as nice, writes what no position of an export log waits for.
+/// Limits of `RpcServerOptions` for all connections of a thread apply to each thread.
 ///
 /// Threads: one at a time, but not a thread of `io`. `io` must outlive the server.
 class Server {
