@@ -41,7 +41,7 @@ log 0 log --json --last 1 bases; json 'lines[0]["position"] == 4 and lines[0]["k
 log 0 verify bases; says '3 of 3'
 python_reads bases
 write flipped_bases flip_bases
-log 1 verify flipped_bases; says '0 of 2 positions are good'; says 'trainer had' err
+log 1 verify flipped_bases; says '2 of 3 positions are good'; says 'position 2' err; says 'trainer had' err
 python3 "$tests/../tools/export_log.py" flipped_bases >out 2>err && fail 'bases with a wrong bit are read'
 says 'another digest' err
 

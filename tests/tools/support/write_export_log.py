@@ -5,7 +5,7 @@
 usage: write_export_log.py DIRECTORY [leave_out|flip|bases|flip_bases]
 
 leave_out, flip: the last position lacks a tombstone, or has one wrong bit. bases: the last position names bases with the
-rows of the second one, and the first one is removed; flip_bases: and they have one wrong bit.
+rows of the second one, and the first one is removed. flip_bases: they have one wrong bit, and the first one is there.
 """
 
 import hashlib
@@ -91,7 +91,7 @@ def main():
         if position == 1:
             of_first = [manifest_name, *last]
         before = state
-    if bases:
+    if mistake == "bases":
         for name in of_first:
             (root / name).unlink()
     (root / "head").write_bytes(compact_json(
