@@ -38,6 +38,8 @@ auto cluster_mode(const Settings& s, const distrib::ClusterFlags& flags, const d
     -> distrib::ClusterMode {
   distrib::ClusterMode mode{
       .start_within = std::chrono::seconds{s.start_within}, .secret = secret, .tls = tls_of_job()};
+  mode.lease = std::min<std::chrono::milliseconds>(mode.lease, std::chrono::seconds{s.lost_after});
+  mode.restart_window = std::chrono::seconds{s.lost_after} - mode.lease;
   mode.adopt_after = std::chrono::seconds{s.adopt_after};
   mode.sum_ranks = !s.single_ranks;
   mode.rank_steps_ahead = s.ranks_ahead;
@@ -124,7 +126,8 @@ int main(int argc, char** argv) try {
   const auto run = [&](distrib::Consistency consistency) {
     return task.exit_code(train(settings, task.flags, secret, consistency));
   };
-  if (settings.mode == "sync") return run(distrib::BulkSynchronousParallel{});
+  if (settings.mode == "sync")
+    return run(distrib::BulkSynchronousParallel{.replicas_to_aggregate = settings.replicas_to_aggregate});
   if (settings.mode == "async") return run(distrib::AsynchronousParallel{});
   return run(distrib::StaleSynchronousParallel{.staleness = settings.staleness});
 } catch (const std::exception& error) {

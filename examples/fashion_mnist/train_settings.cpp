@@ -67,12 +67,19 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
   app.add_option("--staleness", s.staleness, "With --mode ssp: how many steps workers may be apart")
       ->check(count)
       ->capture_default_str();
+  app.add_option("--replicas_to_aggregate", s.replicas_to_aggregate,
+                 "With --mode sync: how many contributions complete a step; the other workers are backup workers; 0: "
+                 "those of all workers")
+      ->check(count);
   app.add_option("--seed", s.seed, "Seed of initial values and data order")->check(count)->capture_default_str();
   app.add_option("--save_every", s.save_every, "Steps between checkpoints; 0: only at the end")->check(count);
   app.add_option("--evaluate_every", s.evaluate_every, "Steps between evaluations; 0: a twentieth of the job")
       ->check(count);
   app.add_option("--start_within", s.start_within, "Seconds that a worker waits for parameter servers at its start")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
+      ->capture_default_str();
+  app.add_option("--lost_after", s.lost_after, "Seconds after which a task that is away is lost permanently")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30))
       ->capture_default_str();
   app.add_option("--adopt_after", s.adopt_after,
                  "With --ranks: seconds after which other workers serve the ranks of one that is lost")

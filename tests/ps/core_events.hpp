@@ -71,6 +71,9 @@ struct Shard {
   auto disconnect(Peer peer) {
     return [=, this](Actions& out) { core.disconnect(peer, out); };
   }
+  auto vacate(Rank rank) {
+    return [=, this](Actions& out) { core.vacate(rank, out); };
+  }
 };
 
 /// Events of one worker, synchronous or asynchronous. Its contribution is two blocks of 64 bytes. With tables

@@ -29,7 +29,7 @@ namespace simulation {
 /// Synchronous jobs with fewer replicas to aggregate than ranks. Which contributions count is known only when they
 /// arrive. So the values of each shard are computed again from what was sent to it: for each step exactly the first n
 /// contributions, in rank order, each name once. A contribution must be made from the values of one step while no shard
-/// came back; no shard is sent back.
+/// came back; no shard is sent back. Ranks that the job can do without may be lost for ever.
 ///
 /// `ShardCore` and `WorkerCore` may be cores with a mistake.
 template <class ShardCore = distrib::SyncShardCore, class WorkerCore = distrib::SyncWorkerCore>
@@ -37,6 +37,7 @@ class BackupWorkers {
  public:
   using Worker = WorkerCore;
   static constexpr bool survives_lost_disks = true;
+  static constexpr bool loses = true;
   distrib::Job job;
 
   /// A shard that is checked after each event.

@@ -79,6 +79,8 @@ struct DealingOf<Rules> {
 /// - disks are lost in part or completely, or are full for a while;
 /// - the state of another replica takes long, or the fetch breaks;
 /// - the whole job is ended and started again with other settings;
+/// - with backup workers: ranks are lost for ever, or for long, but not more than the job can do without, and not the
+///   chief; each shard is told at a moment of its own that they are vacant. So are ranks that are away for a short time;
 /// - with dealt ranks: processes come, are lost for ever or come back, leave, and go on as zombies, each with all its
 ///   ranks; their questions and the answers are lost or late, and the dealer starts anew with its shard; some processes
 ///   push the sums of their blocks of ranks, others push each rank alone, and some adopt ranks that others serve;
@@ -96,6 +98,7 @@ class Carrier {
         of_dealing_{seed ^ 0xdea1},
         of_sums_{seed ^ 0x5005},
         of_scaling_{seed ^ 0x5ca1e},
+        of_losses_{seed ^ 0x10555},
         rules_{dice_} {
     const auto span = static_cast<std::uint64_t>(contributions()) * (4 * shard_count() + 2);
     for (auto kills = dice_.pick<unsigned>({0, 1, 1, 2, 3, 6, 10}); kills > 0; --kills)
@@ -123,6 +126,16 @@ class Carrier {
       for (auto joins = of_dealing_.pick<unsigned>({0, 1, 2, 4}); joins > 0; --joins)
         joins_.push_back(of_dealing_.between(1, span));
       std::ranges::sort(joins_);
+    }
+    if constexpr (loses) {
+      std::vector<Rank> others(rules_.job.ranks - 1);
+      std::iota(others.begin(), others.end(), Rank{1});
+      for (auto lost = of_losses_.below(spare() + 1); lost > 0; --lost) {
+        const auto which = others.begin() + static_cast<std::ptrdiff_t>(of_losses_.below(others.size()));
+        losses_.push_back({of_losses_.between(1, span), *which});
+        others.erase(which);
+      }
+      std::ranges::sort(losses_, {}, &Loss::when);
     }
     if constexpr (scales) {
       changes_.clear();
@@ -152,8 +165,11 @@ class Carrier {
       const bool waiting = misfortune();
       if (!event() && !waiting) return "stuck: no task has anything to do";
     }
-    while (wrong_.empty() && event())
-      if (++now_ > 2 * most_events) return "stuck: events go on after the end of the job";
+    if (!is_drained()) return "stuck: events go on after the end of the job";
+    if constexpr (loses) {
+      tell_all_vacant();
+      static_cast<void>(is_drained());
+    }
     for (std::uint32_t shard = 0; wrong_.empty() && shard < shard_count(); ++shard) {
       if (faultless_ && !shards_[shard].done) wrong_ = "a shard is not done although all workers sent Goodbye";
       for (Rank rank = 0; rank < ranks_.size(); ++rank)
@@ -171,11 +187,17 @@ class Carrier {
   static constexpr std::uint64_t most_events = 400'000;
   static constexpr bool deals = requires { typename Rules::Dealer; };
   static constexpr bool scales = requires { Rules::scales; };
+  static constexpr bool loses = requires { Rules::loses; };
   static constexpr bool scales_asynchronously = scales && !Rules::Shard::is_synchronous;
 
   struct Fault {
     std::uint64_t when;
     bool kill;
+  };
+  /// A rank is lost.
+  struct Loss {
+    std::uint64_t when;
+    Rank rank;
   };
   /// A replica asks the other replica for its state.
   struct Asking {
@@ -197,11 +219,14 @@ class Carrier {
     bool done = false;
     std::optional<distrib::RankFile> rank_file;  // durable
     std::optional<distrib::RankFile> rank_writing;
+    std::set<Rank> vacant;  // it was told that these ranks are
+    std::set<Rank> said_goodbye;  // to its present process
   };
   struct RankState {
     std::uint64_t worker = 0;  // 0: down until `back`
     std::uint64_t back = 0;
     bool done = false;
+    bool lost = false;  // down for ever, or for long; nothing waits for it
   };
   struct WorkerState {
     distrib::RankBlock ranks;  // more than one only if ranks are dealt
@@ -251,7 +276,7 @@ class Carrier {
   // With dealt ranks: a rank that is done says that everything is saved; others that were served then end, too.
   [[nodiscard]] auto is_over() const -> bool {
     if constexpr (scales) return std::ranges::all_of(last_ranks(), [this](Rank rank) { return ranks_[rank].done; });
-    if (!deals) return std::ranges::all_of(ranks_, &RankState::done);
+    if (!deals) return std::ranges::all_of(ranks_, [](const RankState& rank) { return rank.done || rank.lost; });
     return processes_.empty() && std::ranges::any_of(ranks_, &RankState::done);
   }
 
@@ -281,6 +306,13 @@ class Carrier {
            rules_.holds_all_of(rank, of(shard), shards_[sibling(shard)].disk);
   }
 
+  // Lets all events happen. Returns false if they go on for ever.
+  auto is_drained() -> bool {
+    while (wrong_.empty() && event())
+      if (++now_ > 2 * most_events) return false;
+    return true;
+  }
+
   // --- faults ---
 
   // Lets the faults happen that are due. Returns true if something will still happen without an event.
@@ -294,9 +326,10 @@ class Carrier {
         waiting = true;
         if (shards_[shard].back <= now_) start_shard(shard);
       }
+    if constexpr (loses) waiting = lose_ranks() || waiting;
     for (Rank rank = 0; !deals && rank < ranks_.size(); ++rank)
       if (ranks_[rank].worker == 0 && !ranks_[rank].done && is_wanted(rank)) {
-        waiting = true;
+        waiting = waiting || !ranks_[rank].lost;
         if (ranks_[rank].back <= now_) start_worker(rank);
       }
     if constexpr (scales) waiting = scale() || waiting;
@@ -354,6 +387,56 @@ class Carrier {
         faults_.push_back({keeps_disks_until_ + of_changes_.between(1, 100), true});
       std::ranges::sort(faults_, {}, &Fault::when);
     }
+  }
+
+  // --- ranks that are lost ---
+
+  // How many ranks the job can do without.
+  [[nodiscard]] auto spare() const -> Rank { return rules_.job.consistency.backup_workers(rules_.job.ranks); }
+
+  // Ranks are lost, and shards are told that they are vacant. Returns true if there is more to come.
+  auto lose_ranks() -> bool {
+    for (; !losses_.empty() && losses_.front().when <= now_; losses_.erase(losses_.begin())) {
+      RankState& rank = ranks_[losses_.front().rank];
+      if (rank.done) continue;
+      for (const std::uint64_t id : worker_ids())
+        if (workers_.at(id).ranks.first == losses_.front().rank) end_worker(id, of_losses_.percent(50));
+      rank = {0, of_losses_.percent(70) ? 4 * most_events : now_ + of_losses_.between(100, 1000), false, true};
+    }
+    bool waiting = !losses_.empty();
+    for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
+      for (Rank rank = 1; rank < ranks_.size() && shards_[shard].core != nullptr; ++rank) {
+        if (ranks_[rank].worker != 0 || ranks_[rank].done || is_linked(rank, shard)) continue;
+        if (shards_[shard].vacant.contains(rank) || shards_[shard].vacant.size() == spare()) continue;
+        waiting = waiting || ranks_[rank].lost;
+        if (of_losses_.percent(2)) tell_vacant(rank, shard);
+      }
+    return waiting;
+  }
+
+  // A service learns that a rank is vacant by the time for which it is away.
+  void tell_vacant(Rank rank, std::uint32_t shard) {
+    shards_[shard].vacant.insert(rank);
+    on_shard(shard, [rank](auto& core, auto& out) { core.vacate(rank, out); });
+  }
+  void tell_all_vacant() {
+    for (std::uint32_t shard = 0; shard < shard_count(); ++shard)
+      for (Rank rank = 1; rank < ranks_.size() && shards_[shard].core != nullptr; ++rank)
+        if (ranks_[rank].lost && !is_linked(rank, shard)) tell_vacant(rank, shard);
+  }
+
+  // True if a worker of the rank is connected to the shard, as far as the shard knows.
+  [[nodiscard]] auto is_linked(Rank rank, std::uint32_t shard) const -> bool {
+    return std::ranges::any_of(links_, [&](const auto& entry) {
+      return entry.second.shard == shard && ranks_of_.at(entry.second.worker).first == rank;
+    });
+  }
+
+  // A shard is done: each rank must have said goodbye to it, or be vacant.
+  void check_ended(const ShardState& state) {
+    for (Rank rank = 0; rank < ranks_.size(); ++rank)
+      if (!state.said_goodbye.contains(rank) && !state.vacant.contains(rank))
+        fail("a shard is done that a rank has not left");
   }
 
   // --- ranks that change ---
@@ -598,6 +681,8 @@ class Carrier {
 
   void end_shard(std::uint32_t shard) {
     ShardState& state = shards_[shard];
+    state.vacant.clear();
+    state.said_goodbye.clear();
     if (shard == 0) dealer_.reset();
     if (dice_.percent(20)) on_shard(shard, [](auto& core, auto& out) { core.save(out); });
     if (state.saving && dice_.percent(50)) state.disk.insert_or_assign(state.saving->step, *state.saving);
@@ -640,6 +725,7 @@ class Carrier {
   void start_worker(distrib::RankBlock ranks) {
     const std::uint64_t id = ++newest_worker_;
     ranks_[ranks.first].worker = id;
+    ranks_[ranks.first].lost = false;
     ranks_of_[id] = ranks;
     WorkerState& worker = workers_[id];
     worker = {ranks, new_worker(ranks), std::vector<Peer>(shard_count()), {}, {}, 0};
@@ -792,6 +878,8 @@ class Carrier {
       }
       return;
     }
+    if (std::holds_alternative<distrib::SendJoin>(message)) shards_[link.shard].vacant.erase(ranks.first);
+    if (std::holds_alternative<distrib::SendGoodbye>(message)) shards_[link.shard].said_goodbye.insert(ranks.first);
     on_shard(link.shard, [&](auto& core, auto& out) {
       if (std::holds_alternative<distrib::SendJoin>(message)) join(core, peer, ranks, out);
       if (auto* m = std::get_if<distrib::SendPull>(&message)) core.pull(peer, m->step, out, asked_for(link.shard, *m));
@@ -967,6 +1055,7 @@ class Carrier {
         send_state(shard, *state);
       } else if (std::holds_alternative<distrib::ShardDone>(action)) {
         shards_[shard].done = true;
+        if constexpr (loses) check_ended(shards_[shard]);
       } else if (std::holds_alternative<distrib::RefusedReply>(action)) {
         fail("refused");
       } else {
@@ -1091,6 +1180,7 @@ class Carrier {
   Dice of_dealing_;  // for processes only
   Dice of_sums_;  // for sums of ranks only
   Dice of_scaling_;  // for ranks that change only
+  Dice of_losses_;  // for ranks that are lost only
   unsigned wrong_advice_ = of_sums_.pick<unsigned>({0, 1, 4, 12});  // how often a process is dealt what others serve
   Rules rules_;
   std::vector<Fault> faults_;
@@ -1117,6 +1207,7 @@ class Carrier {
   std::vector<Returning> returning_;
   std::vector<std::uint64_t> scalings_;  // when operators ask for other ranks
   std::vector<Proposal> proposals_;
+  std::vector<Loss> losses_;  // of different ranks
   bool attacks_ = false;  // operators ask shards that have just started
   std::uint64_t newest_entry_ = 0;
   std::uint64_t newest_process_ = 0;

@@ -14,8 +14,10 @@
 #include "support/told_seeds.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <initializer_list>
 #include <limits>
+#include <string_view>
 
 using namespace distrib;
 using sim::Dice;
@@ -169,6 +171,37 @@ void check_ends(std::uint64_t kind, std::initializer_list<Consistency> consisten
 TEST_CASE("A simulated cluster with backup workers ends, whatever fails", "[simulation][trainers]") {
   check_ends(0xbac0, {BulkSynchronousParallel{.replicas_to_aggregate = 1},
                       BulkSynchronousParallel{.replicas_to_aggregate = 2}});
+}
+
+TEST_CASE("A simulated cluster with backup workers ends without those that are lost for good",
+          "[simulation][trainers]") {
+  unsigned vacant = 0, came_back = 0;
+  const std::uint64_t count = for_seeds([&](std::uint64_t seed) {
+    Dice dice{seed ^ 0x10557};
+    Job job = make_job(seed, BulkSynchronousParallel{});
+    job.ranks = static_cast<Rank>(dice.between(2, 5));
+    const auto needed = static_cast<std::uint32_t>(dice.between(1, job.ranks - 1));
+    job.consistency = BulkSynchronousParallel{.replicas_to_aggregate = needed};
+    job.total_steps = dice.between(40, 60);
+    HashedModel model{job};
+    sim::Options options{.seed = seed, .network = sim::NetworkOptions{}, .lost_after = std::chrono::milliseconds{40}};
+    // nothing that keeps other workers away for so long
+    options.faults = sim::Faults{.resets = dice.pick({0U, 1U, 3U}),
+                                 .worker_deaths = dice.pick({0U, 1U, 3U}),
+                                 .ps_deaths = dice.pick({0U, 0U, 1U}),
+                                 .losses = 3};
+    options.trace = [&](std::string_view line) {
+      if (line.find(" goes on without rank ") != std::string_view::npos) ++vacant;
+      if (line.find(" starts a lost rank again: ") != std::string_view::npos) ++came_back;
+    };
+    const auto run = run_cluster(job, model, options);
+    CHECK(run.outcome.wrong == "");
+    CHECK(run.outcome.contributions == job.total_steps * needed);
+    return run.outcome.wrong.empty() && run.result.size() == job.shards();
+  });
+  if (count < seeds) return;  // with few seeds no number of losses can be expected
+  CHECK(vacant > count / 2);
+  CHECK(came_back > count / 10);
 }
 
 TEST_CASE("A simulated asynchronous cluster ends, whatever fails", "[simulation][trainers]") {

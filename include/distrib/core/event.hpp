@@ -20,7 +20,7 @@ struct Event {
     interrupted,
     waiting,  ///< `peer` does not answer and is tried again.
     connected,  ///< `peer` is connected, or connected again.
-    lost,  ///< The connection to `peer` is lost.
+    lost,  ///< The connection to `peer` is lost; or a rank, permanently, and the job goes on without it.
     joined_twice,  ///< Two processes run as the same rank: harmless.
     not_repeatable,  ///< A contribution arrived twice with different bytes; the first one counts.
     no_room,  ///< The disk is full: a cut or summary was not written, another attempt follows. Training continues.

@@ -39,14 +39,18 @@ struct Faults {
   /// Requests for other ranks, in a job with `Job::most_ranks`: an operator asks some shards or all, and what it knows
   /// of them may be old.
   unsigned scalings = 0;
+  /// Workers that are killed and never started again, or a long time later. Only in a job with backup workers
+  /// (`BulkSynchronousParallel::replicas_to_aggregate`), not more of them than the job can do without, and not the
+  /// chief. See `Options::lost_after`.
+  unsigned losses = 0;
 
   /// Requests to erase keys of `erasable`, in a job with `Job::erases_keys`: each at some shards or at all.
   unsigned erasures = 0;
   std::vector<std::uint64_t> erasable = {};  ///< Keys that may be erased, of any table.
 
   /// Returns how many faults of each kind happen in a run, drawn from `dice`: 0, 1, 3 or 8 `resets`; 0, 1 or 3 of
-  /// `worker_deaths` and of `ps_deaths`; no `scalings` and `erasures`; 0 or 1 of every other kind. The numbers do not depend on
-  /// whether there is a disk.
+  /// `worker_deaths` and of `ps_deaths`; no `scalings`, `losses` and `erasures`; 0 or 1 of every other kind. The numbers
+  /// do not depend on whether there is a disk.
   [[nodiscard]] DISTRIB_DECL static auto drawn(Dice& dice) -> Faults;
 };
 

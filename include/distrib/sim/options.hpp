@@ -9,6 +9,7 @@
 #include <distrib/sim/faults.hpp>
 #include <distrib/sim/network_options.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -34,6 +35,10 @@ struct Options {
   /// no disk; cuts are kept in memory, and survive each death of a process. See `Faults` for what is left out then.
   std::string directory = {};
   std::size_t replay_budget_bytes = std::size_t{1} << 20;  ///< See `ClusterMode::replay_budget_bytes`.
+  /// How long a worker may be without a connection to a parameter server before that counts it as lost permanently, in
+  /// simulated time: `ClusterMode::lease` and `restart_window`. Choose it short if such workers are to be noticed before
+  /// the end of a short job (`Faults::losses`), but longer than a worker is away that is started again.
+  std::chrono::milliseconds lost_after{660'000};
   std::uint64_t most_events = 4'000'000;  ///< A run with more events fails: it would probably never end.
   /// Receives a line for each thing that happens: "TIME PROCESS TEXT", without a line end. TIME is the simulated time
   /// since the start of the run, in ms. Called on the thread of `run`. Empty: there is no trace.

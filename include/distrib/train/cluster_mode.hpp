@@ -22,7 +22,7 @@ struct ClusterMode {
   /// Only the sum of `lease` and `restart_window` counts, from the end of the task's last connection. (A silent machine
   /// keeps its connection until `silent_after`: 60 s for a worker, 30 s for a server.) After that the task is lost
   /// permanently, and all tasks end with code 70. With replicas a server counts as lost only if no replica of a shard
-  /// can be reached.
+  /// can be reached; and with backup workers the job goes on without workers that it does not need.
   std::chrono::milliseconds lease{60'000};
   /// The second part of that time: for the launcher or the cluster manager, which starts the task again.
   std::chrono::milliseconds restart_window{600'000};

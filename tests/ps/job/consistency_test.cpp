@@ -19,24 +19,26 @@ struct ConsistencyRow {
   const char* text;
   bool is_synchronous;
   std::uint32_t of_5_ranks;  // contributions that complete a step of 5 ranks
+  std::uint32_t backups_of_5;
   bool of_5_can_have_replicas;
 };
 const ConsistencyRow consistency_rows[] = {
-    {BulkSynchronousParallel{}, "sync", "bulk_synchronous_parallel", true, 5, true},
+    {BulkSynchronousParallel{}, "sync", "bulk_synchronous_parallel", true, 5, 0, true},
     {BulkSynchronousParallel{.replicas_to_aggregate = 2}, "sync", "bulk_synchronous_parallel replicas_to_aggregate=2",
-     true, 2, false},
+     true, 2, 3, false},
     {BulkSynchronousParallel{.replicas_to_aggregate = 5}, "sync", "bulk_synchronous_parallel replicas_to_aggregate=5",
-     true, 5, true},  // no backup workers
+     true, 5, 0, true},  // no backup workers
     {BulkSynchronousParallel{.replicas_to_aggregate = 7}, "sync", "bulk_synchronous_parallel replicas_to_aggregate=7",
-     true, 7, false},  // more than the ranks of a job of 5
+     true, 7, 0, false},  // more than the ranks of a job of 5
     {BulkSynchronousParallel{.replicas_to_aggregate = UINT32_MAX}, "sync",
-     "bulk_synchronous_parallel replicas_to_aggregate=4294967295", true, UINT32_MAX, false},
-    {StaleSynchronousParallel{}, "ssp", "stale_synchronous_parallel staleness=3", false, 1, false},
-    {StaleSynchronousParallel{.staleness = 0}, "ssp", "stale_synchronous_parallel staleness=0", false, 1, false},
+     "bulk_synchronous_parallel replicas_to_aggregate=4294967295", true, UINT32_MAX, 0, false},
+    {StaleSynchronousParallel{}, "ssp", "stale_synchronous_parallel staleness=3", false, 1, 0, false},
+    {StaleSynchronousParallel{.staleness = 0}, "ssp", "stale_synchronous_parallel staleness=0", false, 1, 0, false},
     {StaleSynchronousParallel{.staleness = UINT64_MAX}, "ssp",
-     "stale_synchronous_parallel staleness=18446744073709551615", false, 1, false},
-    {AsynchronousParallel{}, "async", "asynchronous_parallel", false, 1, false},
-    {AsynchronousParallel{.barrier_every = 100}, "async", "asynchronous_parallel barrier_every=100", false, 1, false},
+     "stale_synchronous_parallel staleness=18446744073709551615", false, 1, 0, false},
+    {AsynchronousParallel{}, "async", "asynchronous_parallel", false, 1, 0, false},
+    {AsynchronousParallel{.barrier_every = 100}, "async", "asynchronous_parallel barrier_every=100", false, 1, 0,
+     false},
 };
 
 }  // namespace
@@ -47,6 +49,7 @@ TEST_CASE("Consistency: the answers of each mode, and reading back its text", "[
     CHECK(row.consistency.mode() == row.mode);
     CHECK(row.consistency.is_synchronous() == row.is_synchronous);
     CHECK(row.consistency.replicas_to_aggregate(5) == row.of_5_ranks);
+    CHECK(row.consistency.backup_workers(5) == row.backups_of_5);
     CHECK(row.consistency.can_have_replicas(5) == row.of_5_can_have_replicas);
     CHECK(row.consistency.describe() == row.text);
     CHECK(distrib::detail::parse_consistency(row.text) == row.consistency);

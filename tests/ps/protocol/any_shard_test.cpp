@@ -110,6 +110,7 @@ TEST_CASE("AnyShard: passes the events of a synchronous job to its core", "[ps]"
   CHECK(out.take() == Texts{"joined 10 k=2 cuts=0,1,2", "gone 10 step=0 k=2 cuts=0,1,2",
                             "refused 10 step=9 rank=3: the job has no such rank: start as many workers as the job has",
                             "load 1", "joined 10 k=1 cuts=0,1,2", "done"});
+  back->vacate(0, out);  // it is done already
   back->disconnect(10, out);
   back->restore(11, 0, out, 0);
   CHECK(out.take() == Texts{"load 0"});
@@ -128,6 +129,7 @@ TEST_CASE("AnyShard: passes the events of an asynchronous job to its core, and i
   shard->pull(10, 1, out, {});  // parked because of the job's staleness
   shard->restore(10, 0, out, 0);
   shard->cut_loaded({}, out);
+  shard->vacate(1, out);
   CHECK(out.take() == Texts{"joined 10 k=0 cuts=0", "save 1 w=-1 applied=1,0", "pushed 10 step=1 k=1 cuts=0"});
   CHECK(shard->step() == 1);
   CHECK(shard->progress(0).done == 1);

@@ -1106,6 +1106,39 @@ TEST_CASE("SyncShardCore: with backup workers a shard that comes back does not k
   CHECK(shard.core.stale() == 1);
 }
 
+TEST_CASE("SyncShardCore: with backup workers a vacant rank is not waited for, until it joins again (rule 12)",
+          "[ps]") {
+  distrib::Job job = story::job(1, 4, 1, 0);
+  job.consistency = distrib::BulkSynchronousParallel{.replicas_to_aggregate = 2};
+  SyncShard shard{SyncShardCore{job, 0, sgd()}};
+  tell(ShardStory{
+      {"0", shard.join(10), {"joined 10 k=0 cuts=0"}},
+      {"1", shard.join(11), {"joined 11 k=0 cuts=0"}},
+      {"2 never came", shard.vacate(2), {}},
+      {"nor did 3", shard.vacate(3), {}},
+      {"told again", shard.vacate(3), {}},
+      {"the step needs two", shard.push(0, 1, 4), {"pushed 10 step=1 k=0 cuts=0"}},
+      {"1", shard.push(1, 1, 2), {"save 1 w=-3", "pushed 11 step=1 k=1 cuts=0"}},
+      {"2 comes late", shard.join(12), {"joined 12 k=1 cuts=0"}},
+      {"durable", shard.saved(1), {"notice 10 k=1 cuts=0,1", "notice 11 k=1 cuts=0,1", "notice 12 k=1 cuts=0,1"}},
+      {"done", shard.goodbye(10), {}},
+      {"2 is here", shard.goodbye(11), {}},
+      {"it leaves", shard.disconnect(12), {}},
+      {"and does not come back", shard.vacate(2), {"done"}},
+      {"once", shard.vacate(3), {}},
+  });
+  SyncShard again{SyncShardCore{job, 0, sgd(), Cut{1, block(-3), {}, {}, {}, {}}, {{1, {}}}}};
+  tell(ShardStory{
+      {"0", again.join(10), {"joined 10 k=1 cuts=0,1"}},
+      {"2 has said goodbye", again.join(12), {"joined 12 k=1 cuts=0,1"}},
+      {"", again.goodbye(12), {}},
+      {"and counts once", again.vacate(2), {}},
+      {"1", again.vacate(1), {}},
+      {"0", again.goodbye(10), {}},
+      {"all four", again.vacate(3), {"done"}},
+  });
+}
+
 TEST_CASE("SyncShardCore: a row is divided by the number of counted contributions that have its key", "[ps]") {
   SyncShard shard = with_backups(story::with_tables(story::job(1, 4, 9, 0)));
   tell(ShardStory{

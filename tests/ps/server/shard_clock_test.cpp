@@ -33,9 +33,9 @@ auto verdict(const ShardClock& clock, bool complete = false) -> std::string {
   }
   CHECK(clock.look(*wake - 1ns, complete).kind == ShardClock::Verdict::Kind::none);
   const auto told = clock.look(*wake, complete);
-  const char* kinds[] = {"none", "lost ", "nobody came", "finished"};
-  return kinds[static_cast<int>(told.kind)] +
-         (told.kind == ShardClock::Verdict::Kind::lost ? std::to_string(told.rank) : std::string{}) + " at " +
+  const char* kinds[] = {"none", "lost ", "vacant ", "nobody came", "finished"};
+  const bool has_rank = told.kind == ShardClock::Verdict::Kind::lost || told.kind == ShardClock::Verdict::Kind::vacant;
+  return kinds[static_cast<int>(told.kind)] + (has_rank ? std::to_string(told.rank) : std::string{}) + " at " +
          std::to_string(std::chrono::duration_cast<std::chrono::seconds>(*wake - start).count()) + "s";
 }
 
@@ -109,6 +109,81 @@ TEST_CASE("ShardClock: in a job with an open end a rank is lost only if no worke
   CHECK(verdict(clock) == "lost 2 at 40s");
   clock.said_goodbye(2);
   CHECK(verdict(clock) == "never");
+}
+
+TEST_CASE("ShardClock: with backup workers as many ranks may be lost, and then no more", "[ps]") {
+  ShardClock clock = clock_of(5);
+  clock.opened(start, false, false, 0, 2);
+  CHECK(verdict(clock) == "lost 0 at 10s");  // the chief never came
+  for (Rank rank = 0; rank < 5; ++rank) clock.joined(rank);
+  clock.parted(3, start + 1s);
+  clock.parted(1, start + 2s);
+  CHECK(verdict(clock) == "vacant 3 at 11s");
+  clock.vacated(3);
+  CHECK(verdict(clock) == "vacant 1 at 12s");
+  clock.vacated(1);
+  CHECK(verdict(clock) == "never");  // three are left, as many as a step needs
+  clock.parted(4, start + 20s);
+  CHECK(verdict(clock) == "lost 4 at 30s");
+  clock.joined(3);  // it comes back: its place is free for rank 4
+  CHECK(verdict(clock) == "vacant 4 at 30s");
+  clock.vacated(4);
+  clock.parted(3, start + 31s);
+  CHECK(verdict(clock) == "lost 3 at 41s");
+  clock.said_goodbye(2);
+  clock.parted(2, start + 32s);
+  CHECK(verdict(clock) == "lost 3 at 41s");  // a rank that is done is none of those that are missed
+}
+
+TEST_CASE("ShardClock: with backup workers the chief is still needed", "[ps]") {
+  ShardClock clock = clock_of(3);
+  clock.opened(start, false, false, 0, 2);
+  for (Rank rank = 0; rank < 3; ++rank) clock.joined(rank);
+  clock.parted(0, start + 1s);
+  CHECK(verdict(clock) == "lost 0 at 11s");
+  clock.joined(0);
+  clock.parted(2, start + 2s);
+  clock.parted(0, start + 3s);
+  CHECK(verdict(clock) == "vacant 2 at 12s");
+  clock.vacated(2);
+  CHECK(verdict(clock) == "lost 0 at 13s");
+}
+
+TEST_CASE("ShardClock: a rank that was lost and came back is missed again only after the whole time", "[ps]") {
+  ShardClock clock = clock_of(2);
+  clock.opened(start, false, false, 0, 1);
+  clock.joined(0);
+  CHECK(verdict(clock) == "vacant 1 at 10s");  // it never came
+  clock.vacated(1);
+  CHECK_FALSE(clock.joined(1));
+  CHECK(clock.joined(1));  // a second connection
+  clock.parted(1, start + 50s);
+  CHECK(verdict(clock) == "never");
+  clock.parted(1, start + 51s);
+  CHECK(verdict(clock) == "vacant 1 at 61s");
+}
+
+TEST_CASE("ShardClock: a vacant rank does not delay the end", "[ps]") {
+  ShardClock clock = clock_of(3);
+  clock.opened(start, false, false, 0, 2);
+  for (const Rank rank : {0U, 1U}) clock.joined(rank);
+  clock.vacated(2);
+  CHECK(verdict(clock, true) == "never");
+  clock.said_goodbye(0);
+  clock.parted(0, start + 20s);
+  clock.parted(1, start + 21s);  // without a goodbye
+  CHECK(verdict(clock, true) == "finished at 24s");
+  CHECK(verdict(clock) == "vacant 1 at 31s");
+}
+
+TEST_CASE("ShardClock: a job with an open end needs no backup workers to go on", "[ps]") {
+  ShardClock clock = clock_of(3);
+  clock.opened(start, false, true, 0, 1);
+  clock.joined(1);
+  CHECK(verdict(clock) == "never");
+  clock.said_goodbye(0);
+  clock.parted(1, start + 1s);
+  CHECK(verdict(clock) == "lost 1 at 11s");
 }
 
 TEST_CASE("ShardClock: at the end it waits for goodbyes while a worker is joined, and then for the linger time",

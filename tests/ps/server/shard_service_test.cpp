@@ -225,6 +225,7 @@ struct ServiceBench : distrib::ShardShell {
     told.push_back("shell send " + std::to_string(action.step));
   }
   void joined_twice(Rank rank) override { told.push_back("shell rank " + std::to_string(rank) + " joined twice"); }
+  void goes_on_without(Rank rank) override { told.push_back("shell goes on without rank " + std::to_string(rank)); }
   void joined_unlike(const std::string& text) override { told.push_back("shell " + text); }
   void asked_for_ranks(const std::string& text) override { told.push_back("shell " + text); }
   void asked_to_erase(const std::string& text) override { told.push_back("shell " + text); }
@@ -1112,6 +1113,97 @@ TEST_CASE("ShardService: a rank that is lost permanently ends it", "[ps]") {
   });
   CHECK(bench.service.over());
   CHECK(bench.of('a').open() == 0);
+}
+
+namespace {
+
+auto with_backups(Rank ranks, std::uint32_t needed, Step total) -> Job {
+  return job_of(ranks, total, 0, distrib::BulkSynchronousParallel{.replicas_to_aggregate = needed});
+}
+
+}  // namespace
+
+TEST_CASE("ShardService: with backup workers it goes on without a rank that is lost, and ends without its goodbye",
+          "[ps]") {
+  ServiceBench bench{with_backups(3, 2, 2), {}, {.lease = 1s, .restart_window = 2s}};
+  bench.join_all();
+  bench.tell({
+      {"lost", bench.closed('b'), {}},
+      {"for good", bench.wakes_after(3s), {"shell goes on without rank 1"}},
+      {"no rank is missed", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
+      {"1", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=0 cuts=0"}},
+      {"1", bench.push('c', 2, 1, 2, 3), {"c2 pushed k=1 cuts=0"}},
+      {"2", bench.push('a', 3, 2, 0, 1), {"a3 pushed k=1 cuts=0"}},
+      {"2", bench.push('c', 3, 2, 2, 3), {"shell save 2 w=-4", "c3 pushed k=2 cuts=0"}},
+      {"durable", bench.saved(2), {"a1 notice k=2 cuts=0,2", "c1 notice k=2 cuts=0,2"}},
+      {"goodbye", bench.call<distrib::Goodbye>('a', 4), {"a4 ok", "a1 end"}},
+      {"the last goodbye", bench.call<distrib::Goodbye>('c', 4), {"c4 ok", "c1 end", "shell ended 0"}},
+  });
+}
+
+TEST_CASE("ShardService: with backup workers a rank that was lost is taken again when it comes back", "[ps]") {
+  ServiceBench bench{with_backups(3, 1, 1), {}, {.lease = 1s, .restart_window = 2s}};
+  bench.join_all();
+  bench.tell({
+      {"lost", bench.closed('b'), {}},
+      {"and another one", bench.closed('c'), {}},
+      {"both at once", bench.wakes_after(3s), {"shell goes on without rank 1", "shell goes on without rank 2"}},
+      {"it comes back", bench.join('b', 1, 1), {"b1 joined k=0 cuts=0"}},
+      {"its contribution counts", bench.push('b', 2, 1, 1, 5), {"shell save 1 w=-5", "b2 pushed k=1 cuts=0"}},
+      {"durable", bench.saved(1), {"a1 notice k=1 cuts=0,1", "b1 notice k=1 cuts=0,1"}},
+      {"goodbye", bench.call<distrib::Goodbye>('a', 2), {"a2 ok", "a1 end"}},
+      {"it is waited for again", bench.call<distrib::Goodbye>('b', 3), {"b3 ok", "b1 end", "shell ended 0"}},
+  });
+}
+
+TEST_CASE(
+    "ShardService: with backup workers the job ends if fewer ranks are left than a step needs, or the chief is lost",
+    "[ps]") {
+  const std::string lost = ": a worker is lost permanently: find out why, then start the job again (rank ";
+  ServiceBench few{with_backups(4, 3, 9), {}, {.lease = 1s, .restart_window = 2s}};
+  few.join_all();
+  few.tell({
+      {"lost", few.closed('d'), {}},
+      {"for good", few.wakes_after(3s), {"shell goes on without rank 3"}},
+      {"one more", few.closed('b'), {}},
+      {"two are left, three are needed",
+       few.wakes_after(3s),
+       {"a1 lost rank 1", "c1 lost rank 1", "a1 end", "c1 end", "shell ended 70" + lost + "1)"}},
+  });
+  ServiceBench chief{with_backups(3, 1, 9), {}, {.lease = 1s, .restart_window = 2s}};
+  chief.join_all();
+  chief.tell({
+      {"the chief", chief.closed('a'), {}},
+      {"is needed",
+       chief.wakes_after(3s),
+       {"b1 lost rank 0", "c1 lost rank 0", "b1 end", "c1 end", "shell ended 70" + lost + "0)"}},
+  });
+}
+
+TEST_CASE("ShardService: a rank that is lost after the last cut is not waited for longer than the linger time",
+          "[ps]") {
+  ServiceBench bench{with_backups(2, 1, 1), {}, {.lease = 1s, .restart_window = 2s, .linger = 500ms}};
+  bench.join_all();
+  bench.push('a', 2, 1, 0, 1)();
+  bench.saved(1)();
+  bench.tell({
+      {"lost", bench.closed('b'), {}},
+      {"the chief is here", [&] { CHECK_FALSE(bench.service.wake()); }, {}},
+      {"goodbye", bench.call<distrib::Goodbye>('a', 3), {"a3 ok", "a1 end"}},
+      {"done", bench.wakes_after(500ms), {"shell ended 0"}},
+  });
+}
+
+TEST_CASE("ShardService: with backup workers also a job that is not replayable goes on without a rank", "[ps]") {
+  Job job = with_backups(2, 1, 9);
+  job.replayable = false;
+  ServiceBench bench{job, {}, {.lease = 1s, .restart_window = 2s}};
+  bench.join_all();
+  bench.tell({
+      {"lost", bench.closed('b'), {}},
+      {"for good", bench.wakes_after(3s), {"shell goes on without rank 1"}},
+      {"goes on", bench.push('a', 2, 1, 0, 1), {"a2 pushed k=1 cuts=0"}},
+  });
 }
 
 TEST_CASE("ShardService: deals ranks to processes, which need not have joined", "[ps]") {

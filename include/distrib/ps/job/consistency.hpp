@@ -68,6 +68,13 @@ class Consistency {
     return bulk->replicas_to_aggregate == 0 ? ranks : bulk->replicas_to_aggregate;
   }
 
+  /// Returns how many of `ranks` ranks the steps of a synchronous job can do without: the number of backup workers.
+  /// Otherwise 0.
+  [[nodiscard]] constexpr auto backup_workers(std::uint32_t ranks) const noexcept -> std::uint32_t {
+    const std::uint32_t needed = replicas_to_aggregate(ranks);
+    return is_synchronous() && needed < ranks ? ranks - needed : 0;
+  }
+
   /// Returns how many contributions a rank that has made `contributions` contributions may be ahead of the slowest
   /// other rank before it waits: the staleness; 0 at a barrier; 2^64 - 1 (no limit) elsewhere in an asynchronous job.
   /// Synchronous: 0.

@@ -58,6 +58,7 @@ class AnyShard {
   virtual void save(ShardSink& out) = 0;
   virtual void save(Peer peer, ShardSink& out) = 0;  ///< Synchronous: the same as `save(out)`.
   virtual void goodbye(Peer peer, ShardSink& out) = 0;
+  virtual void vacate(Rank rank, ShardSink& out) = 0;  ///< Asynchronous: does nothing.
   virtual void copy_cut(std::size_t most_bytes, ShardSink& out) = 0;
   virtual void cut_saved(Step step, ShardSink& out) = 0;
   virtual void no_room(ShardSink& out) = 0;

@@ -145,6 +145,7 @@ class SyncShardCore {
     const auto [known, is_new] = peers_.insert({peer, ranks});
     if (!is_new) count_processes(std::exchange(known->second, ranks), -1);
     count_processes(ranks, 1);
+    for (Rank rank = ranks.first; rank < ranks.end(ranks_); ++rank) vacant_.erase(rank);
     out(JoinedReply{peer, named_progress()});
   }
 
@@ -368,10 +369,17 @@ class SyncShardCore {
   }
 
   /// The rank of `peer` is done (rule 12). `ShardDone` follows when all ranks have said goodbye and the last cut is
-  /// durable. Ignored if the peer has not joined.
+  /// durable; a vacant rank (`vacate`) is not waited for. Ignored if the peer has not joined.
   void goodbye(Peer peer, auto& out) {
     if (const auto found = peers_.find(peer); found != peers_.end())
       for (Rank rank = found->second.first; rank < found->second.end(ranks_); ++rank) goodbyes_.insert(rank);
+    finish(out);
+  }
+
+  /// With backup workers: no process of the rank is connected, and none is expected any more. Counts like a goodbye,
+  /// until a process of the rank joins.
+  void vacate(Rank rank, auto& out) {
+    vacant_.insert(rank);
     finish(out);
   }
 
@@ -421,7 +429,7 @@ class SyncShardCore {
   }
   // E4: a contribution states the ranks of its step. Returns why it is refused.
   DISTRIB_DECL auto hear(const Contribution& given) -> std::error_code;
-  // True if each rank of the last step has said goodbye.
+  // True if each rank of the last step has said goodbye, or is vacant.
   [[nodiscard]] DISTRIB_DECL auto all_said_goodbye() const -> bool;
 
   // True if the shard has no values yet.
@@ -625,6 +633,7 @@ class SyncShardCore {
   std::vector<std::pair<Peer, Step>> wanted_states_;  // requests of other replicas, with the step that they have
   std::optional<Step> refused_;  // the step of the last replica whose request found no disk space
   std::set<Rank> goodbyes_;
+  std::set<Rank> vacant_;  // see `vacate`
   bool done_ = false;
 };
 

@@ -28,6 +28,8 @@ class ShardClock {
     enum class Kind {
       none,  ///< Nothing.
       lost,  ///< `rank` is lost permanently: end the task.
+      /// `rank` is lost permanently, and the job goes on without it: call `vacated`, then `look` again.
+      vacant,
       nobody_came,  ///< No job arrived for as long as a rank may be away: end the task.
       /// No worker was joined for the linger time, and the last cut of the job is durable; or no job has arrived, and
       /// the directory has the checkpoint of a job's last step. The task is done.
@@ -42,14 +44,19 @@ class ShardClock {
   /// The job is known, and its cuts are read: the time of absence counts from now for every rank. `replicated`: true if
   /// there is another replica to ask. `needs_no_rank`: the ranks need not wait for each other (`open_end`), or another
   /// process takes over one that is away (dealt ranks, ranks that change); so it is lost only if no worker is joined
-  /// for that time. `names`: how many ranks may join, if that is more than the cluster has workers.
-  DISTRIB_DECL void opened(Instant now, bool replicated = false, bool needs_no_rank = false, Rank names = 0);
-  /// A worker of `rank` has joined. Returns true if another connection of this rank is joined already.
+  /// for that time. `names`: how many ranks may join, if that is more than the cluster has workers. `spare`: without
+  /// how many ranks the job can go on, the number of its backup workers. So many ranks become vacant before a rank is
+  /// lost; but rank 0, the chief, is always needed. Ignored with `needs_no_rank`.
+  DISTRIB_DECL void opened(Instant now, bool replicated = false, bool needs_no_rank = false, Rank names = 0,
+                           Rank spare = 0);
+  /// A worker of `rank` has joined; if the rank was vacant, it no longer is. Returns true if another connection of this
+  /// rank is joined already.
   auto joined(Rank rank) -> bool {
     ++joined_;
     if (is_awaited(rank)) ++awaited_;
     ask_ = Instant::max();
     came(ranks_[rank]);
+    if (std::exchange(ranks_[rank].vacant, false)) --vacant_;
     return ++ranks_[rank].peers > 1;
   }
   /// A worker of `rank` has left, or its connection is lost.
@@ -62,6 +69,12 @@ class ShardClock {
   void said_goodbye(Rank rank) {
     came(ranks_[rank]);
     ranks_[rank].goodbye = true;
+  }
+  /// `look` has returned `vacant` for the rank: its absence does not count any more, until it joins again.
+  void vacated(Rank rank) {
+    came(ranks_[rank]);
+    ranks_[rank].vacant = true;
+    ++vacant_;
   }
   /// The last cut is durable, in a job whose ranks may change: from now on only workers of these ranks keep the shard
   /// from ending. Others look on. They may never be able to say goodbye, because other shards have ended already.
@@ -100,6 +113,7 @@ class ShardClock {
     std::size_t peers = 0;
     Instant since{};  // when the last connection of the rank ended
     bool goodbye = false;
+    bool vacant = false;  // lost permanently, and not needed
   };
 
   // True if a worker of the rank keeps the shard from ending.
@@ -107,7 +121,7 @@ class ShardClock {
     return last_.empty() || std::ranges::binary_search(last_, rank);
   }
 
-  static auto is_away(const RankState& rank) -> bool { return rank.peers == 0 && !rank.goodbye; }
+  static auto is_away(const RankState& rank) -> bool { return rank.peers == 0 && !rank.goodbye && !rank.vacant; }
 
   // A rank is not away any more, if it was.
   void came(const RankState& rank) {
@@ -130,6 +144,8 @@ class ShardClock {
   bool opened_ = false;
   bool replicated_ = false;
   bool needs_no_rank_ = false;
+  Rank spare_ = 0;
+  Rank vacant_ = 0;  // how many ranks are vacant
   std::size_t joined_ = 0;
   std::size_t awaited_ = 0;  // of those that are joined
   std::vector<Rank> last_;  // ascending; empty: each rank is awaited

@@ -135,7 +135,7 @@ class ShardService final : private ShardSink {
     met_ = detail::MetProcesses{job_->rank_names()};
     const bool has_dealt_ranks = job_.identity().processes != 0;
     clock_.opened(now, job_->replicas > 1, job_->total_steps == open_end || has_dealt_ranks || job_->most_ranks != 0,
-                  job_->rank_names());
+                  job_->rank_names(), job_->consistency.backup_workers(job_->ranks));
     meter_.opened(*job_.get());
     wait_for_last_ranks();
     if (sending_.peer() != 0) core_->state(sending_.peer(), sending_.have(), *this);
@@ -261,7 +261,13 @@ class ShardService final : private ShardSink {
     save_ranks_again(now);
     if (end_if_exported()) return;
     if (!is_complete() && clock_.asks_sibling(now)) ask_sibling();
-    const ShardClock::Verdict verdict = clock_.look(now, is_complete());
+    ShardClock::Verdict verdict = clock_.look(now, is_complete());
+    for (; verdict.kind == ShardClock::Verdict::Kind::vacant; verdict = clock_.look(now, is_complete())) {
+      clock_.vacated(verdict.rank);
+      shell_.goes_on_without(verdict.rank);
+      core_->vacate(verdict.rank, *this);
+      if (over_) return;
+    }
     if (verdict.kind == ShardClock::Verdict::Kind::finished) return end(exit_code::done, {});
     if (verdict.kind == ShardClock::Verdict::Kind::nobody_came)
       return end(exit_code::again, {ps_errc::nobody_joined, "/job:ps/task:" + std::to_string(job_.identity().task)});

@@ -35,6 +35,9 @@ class ShardShell {
   /// Another connection of a joined rank has joined: a second process of the rank, or the first process before its old
   /// connection was given up. Neither does harm.
   virtual void joined_twice(Rank rank) = 0;
+  /// A rank is lost permanently, and the job goes on without it, because it has backup workers. The rank is taken again
+  /// if it comes back.
+  virtual void goes_on_without(Rank rank) = 0;
   /// A worker of an asynchronous job has joined that computes with another arithmetic than the worker that brought the
   /// job. `text`: one sentence with both.
   virtual void joined_unlike(const std::string& text) = 0;

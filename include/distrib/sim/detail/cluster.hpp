@@ -81,6 +81,7 @@ class Cluster {
   DISTRIB_DECL void start(Rank rank);
   DISTRIB_DECL void kill_worker();
   DISTRIB_DECL void double_worker();
+  DISTRIB_DECL void lose_worker();
   DISTRIB_DECL void kill_ps(std::uint32_t task);
   DISTRIB_DECL void lose_power();
   // An operator asks for other ranks.

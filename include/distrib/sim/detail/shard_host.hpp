@@ -128,6 +128,7 @@ class ShardHost : public ShardShell {
     });
   }
   void joined_twice(Rank) override {}
+  void goes_on_without(Rank rank) override { tell("goes on without rank " + std::to_string(rank)); }
   void joined_unlike(const std::string&) override {}
   void asked_for_ranks(const std::string& text) override { tell(text); }
   void asked_to_erase(const std::string& text) override { tell(text); }

@@ -80,6 +80,7 @@ struct World {
   Instant disk_slow_until{};
   std::vector<std::string> slow;  // names of slow processes
   std::map<std::pair<Rank, std::uint32_t>, Instant> parted;  // by worker and ps task: see `parted_until`
+  std::set<Rank> lost;  // their workers were lost for good, or for long; nothing waits for them
   unsigned flips_due = 0;
   std::function<void()> contributed;  // called after each contribution that was computed
   unsigned deaths = 0, resets = 0, refused_cuts = 0;

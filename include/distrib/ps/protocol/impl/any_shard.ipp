@@ -37,6 +37,9 @@ class ShardOf final : public AnyShard {
     else core_.save(peer, out);
   }
   void goodbye(Peer peer, ShardSink& out) override { core_.goodbye(peer, out); }
+  void vacate(Rank rank, ShardSink& out) override {
+    if constexpr (Core::is_synchronous) core_.vacate(rank, out);
+  }
   void copy_cut(std::size_t most_bytes, ShardSink& out) override { core_.copy_cut(most_bytes, out); }
   void cut_saved(Step step, ShardSink& out) override { core_.cut_saved(step, out); }
   void no_room(ShardSink& out) override { core_.no_room(out); }

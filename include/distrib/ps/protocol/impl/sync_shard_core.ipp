@@ -102,7 +102,10 @@ DISTRIB_DECL auto SyncShardCore::hear(const Contribution& given) -> std::error_c
 }
 
 DISTRIB_DECL auto SyncShardCore::all_said_goodbye() const -> bool {
-  if (!rank_log_) return goodbyes_.size() == ranks_;
+  if (!rank_log_) {
+    const auto says_none = [this](Rank rank) { return !goodbyes_.contains(rank); };
+    return goodbyes_.size() + static_cast<std::size_t>(std::ranges::count_if(vacant_, says_none)) == ranks_;
+  }
   const std::vector<Rank>& last = rank_log_->log()->entry_of(total_steps_)->ranks;
   return std::ranges::all_of(last, [this](Rank rank) { return goodbyes_.contains(rank); });
 }

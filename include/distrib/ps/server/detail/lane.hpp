@@ -208,6 +208,11 @@ class Lane {
                       "a second process joined as rank " + std::to_string(rank) +
                           " while the first is connected: harmless, each contribution counts once; end one of them");
     }
+    void goes_on_without(Rank rank) override {
+      lane.task_.tell(Event::Kind::lost, "rank " + std::to_string(rank) +
+                                             " is lost permanently: the job goes on without it, because it has backup "
+                                             "workers; the rank is taken again if it is started again");
+    }
     void joined_unlike(const std::string& text) override { lane.task_.tell(Event::Kind::unlike_arithmetic, text); }
     void asked_for_ranks(const std::string& text) override { lane.task_.tell(Event::Kind::ranks_asked_for, text); }
     void asked_to_erase(const std::string& text) override { lane.task_.tell(Event::Kind::erase_asked_for, text); }

@@ -16,11 +16,12 @@ DISTRIB_DECL ShardClock::ShardClock(const ShardOptions& options, const ShardIden
   for (const RankState& rank : ranks_) away_since_.insert(rank.since);
 }
 
-DISTRIB_DECL void ShardClock::opened(Instant now, bool replicated, bool needs_no_rank, Rank names) {
+DISTRIB_DECL void ShardClock::opened(Instant now, bool replicated, bool needs_no_rank, Rank names, Rank spare) {
   if (names > ranks_.size()) ranks_.resize(names);
   opened_ = true;
   replicated_ = replicated;
   needs_no_rank_ = needs_no_rank;
+  spare_ = needs_no_rank ? 0 : spare;
   since_ = now;
   away_since_.clear();
   for (RankState& rank : ranks_) {
@@ -52,7 +53,8 @@ DISTRIB_DECL auto ShardClock::look(Instant now, bool complete) const -> Verdict 
   if (!opened_ && !was_finished_) return {Verdict::Kind::nobody_came, 0};
   if (!opened_ || complete) return {Verdict::Kind::finished, 0};
   for (Rank rank = 0; rank < ranks_.size(); ++rank)
-    if (is_away(ranks_[rank]) && now >= lost_at(ranks_[rank].since)) return {Verdict::Kind::lost, rank};
+    if (is_away(ranks_[rank]) && now >= lost_at(ranks_[rank].since))
+      return {rank != 0 && vacant_ < spare_ ? Verdict::Kind::vacant : Verdict::Kind::lost, rank};
   return {};
 }
 

@@ -59,7 +59,7 @@ DISTRIB_DECL auto Cluster::run() -> Outcome {
 
 DISTRIB_DECL void Cluster::start_later(Rank rank, std::chrono::microseconds pause) {
   world_.scheduler.after(pause, [this, rank, changes = changes_] {
-    if (changes == changes_) start(rank);
+    if (changes == changes_ && !world_.lost.contains(rank)) start(rank);
   });
 }
 
@@ -87,6 +87,23 @@ DISTRIB_DECL void Cluster::double_worker() {
   if (ranks_[rank].done || ranks_[rank].processes.empty() || !ranks_[rank].processes.back()->is_alive()) return;
   world_.tell("simulation", "starts another process without ending " + ranks_[rank].processes.back()->name());
   start(rank);
+}
+
+DISTRIB_DECL void Cluster::lose_worker() {
+  const auto rank = static_cast<Rank>(world_.dice.below(ranks_.size()));
+  const bool comes_back = world_.dice.percent(30);
+  RankState& of = ranks_[rank];
+  const bool is_needed = rank == 0 || world_.lost.size() == world_.job.consistency.backup_workers(world_.job.ranks);
+  if (is_needed || world_.lost.contains(rank) || of.done) return;
+  world_.lost.insert(rank);
+  ++world_.deaths;
+  world_.tell("simulation", "loses rank " + std::to_string(rank));
+  for (const auto& process : of.processes) process->die();
+  if (!comes_back) return;
+  world_.scheduler.after(2 * world_.options.lost_after, [this, rank] {
+    world_.tell("simulation", "starts a lost rank again: " + std::to_string(rank));
+    start(rank);
+  });
 }
 
 DISTRIB_DECL void Cluster::kill_ps(std::uint32_t task) {
@@ -189,6 +206,7 @@ DISTRIB_DECL void Cluster::draw_faults() {
   plan(faults.power_losses, [this] { lose_power(); });
   plan(faults.scalings, [this] { scale(); });
   plan(faults.erasures, [this] { erase(); });
+  plan(faults.losses, [this] { lose_worker(); });
   plan(faults.full_disks, [this] {
     if (!world_.disk) return;
     world_.tell("simulation", "the disk is full");
@@ -273,7 +291,7 @@ DISTRIB_DECL auto Cluster::is_over() -> bool {
     if (of.done && of.processes.size() > 1) end_zombies(of);
     // shards wait for the ranks of the last step; a process of another rank may come too late
     const bool is_awaited = !world_.ranks || world_.ranks->is_rank_of(world_.job.total_steps, rank);
-    all = all && (of.done || !is_awaited);
+    all = all && (of.done || !is_awaited || world_.lost.contains(rank));
   }
   for (const auto& task : tasks_) all = all && (task->is_done() || !refusals().empty());
   return all;

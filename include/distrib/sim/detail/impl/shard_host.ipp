@@ -20,6 +20,8 @@ DISTRIB_DECL ShardHost::ShardHost(World& world, std::uint32_t replica, HostOwner
       name_{"shard " + std::to_string(replica % world.job.shards())} {
   if (replica >= world.job.shards()) name_ += " replica 1";
   options_.linger = linger;
+  options_.lease = std::min(options_.lease, world.options.lost_after);
+  options_.restart_window = world.options.lost_after - options_.lease;
   options_.rank_steps_ahead = 3;
 }
 

@@ -67,6 +67,8 @@ DISTRIB_DECL void WorkerProcess::done(WorkerDone end) {
 DISTRIB_DECL void WorkerProcess::failed(const Error& why) {
   tell("fails: " + why.where);
   if (world_.ranks && why.code == ps_errc::shard_done) return static_cast<void>(retired_ = world_.one_ended = true);
+  if (world_.lost.contains(rank_) && why.code == ps_errc::shard_done)  // it has come back too late
+    return static_cast<void>(done_ = world_.one_ended = true);
   if (why.code != ps_errc::not_finite) return world_.fail(name_ + " failed: " + why.where + ": " + why.code.message());
   world_.refusals.push_back(why.where);
   done_ = true;
