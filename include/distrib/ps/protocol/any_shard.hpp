@@ -18,6 +18,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace distrib {
@@ -71,6 +72,8 @@ class AnyShard {
   [[nodiscard]] virtual auto rank_step() const -> Step = 0;
   virtual void ranks_written(ShardSink& out) = 0;
   [[nodiscard]] virtual auto common_cut() const -> Step = 0;  ///< Asynchronous: 0, there is none.
+  /// Synchronous: empty; `common_cut` and the log say which ranks are needed.
+  [[nodiscard]] virtual auto take_needed_ranks() -> std::optional<std::vector<Rank>> = 0;
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
   [[nodiscard]] virtual auto takes_sums() const -> bool = 0;  ///< Asynchronous: false.
@@ -78,6 +81,7 @@ class AnyShard {
   [[nodiscard]] virtual auto progress(Rank rank) const -> Progress = 0;
   [[nodiscard]] virtual auto stale() const -> std::uint64_t = 0;  ///< Asynchronous: 0.
   [[nodiscard]] virtual auto everything_saved() const -> bool = 0;  ///< Synchronous: false; see `has_last_cut`.
+  [[nodiscard]] virtual auto saved() const -> Step = 0;  ///< Synchronous: 0; see `progress`.
   [[nodiscard]] virtual auto store() -> ShardStore& = 0;
   [[nodiscard]] virtual auto store() const -> const ShardStore& = 0;
 };
