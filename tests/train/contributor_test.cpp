@@ -556,6 +556,38 @@ TEST_CASE("Contributor: in a job whose ranks change each batch is used once, wha
   for (std::uint64_t i = 0; i < rounds.size(); ++i) CHECK(rounds[i] == i);
 }
 
+TEST_CASE("Contributor: in an asynchronous job whose ranks change no batch is read that no contribution has",
+          "[train]") {
+  distrib::RankLog log{2};
+  log.add(std::make_shared<const distrib::RankEntry>(distrib::RankEntry{2, 1, {0, 1, 2}}));
+  auto job = make_job(1, 1);
+  job.consistency = distrib::AsynchronousParallel{};
+  job.most_ranks = 8;
+  job.total_steps = 7;  // of the third step two of three
+  const BlindModel model;
+  const distrib::ShardLayout layout{job, 0};
+  const std::vector<distrib::SharedBuffer> values{
+      std::make_shared<distrib::AlignedBuffer>(distrib::initial_values(job, layout))};
+  const std::vector blocks{std::make_shared<distrib::AlignedBuffer>(layout.wire_block_bytes())};
+  std::vector<std::uint64_t> read;
+  const NotedBatches source{&read};
+  distrib::Contributor<BlindModel, NotedBatches> contribute{model, source, job, {&layout, 1}};
+  const auto make = [&](distrib::Rank rank, distrib::Step step) {
+    read.clear();
+    contribute.set_number(rank, step, *log.entry_of(step), log.number_of(step, rank));
+    contribute(rank, step, values, blocks);
+    static_cast<void>(contribute.prepare(rank, step + 1));
+    return std::exchange(read, {});
+  };
+  using Batches = std::vector<std::uint64_t>;
+  CHECK(make(1, 1) == Batches{1, 3});  // 3, if step 2 had the same ranks
+  CHECK(make(1, 2) == Batches{6});  // 3 is there already
+  CHECK(make(2, 2) == Batches{4});  // 7 is none of the job's
+  CHECK(make(1, 3).empty());
+  static_cast<void>(contribute.prepare(1, 9));
+  CHECK(read.empty());
+}
+
 TEST_CASE("Contributor: ranks that stay have the batches that they have in a job whose ranks never change", "[train]") {
   const support::TempDirectory directory;
   const auto source = line_model::write(directory.path()).shuffle(1).batch(8).open();

@@ -90,18 +90,19 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   /// stay; if they do not, `operator()` reads others.
   ///
   /// For the step after the last one of the rank no batch is read: the request is for the rows of `others` and the
-  /// digests of the tables, made anew by each call. For later steps the result is an empty list.
+  /// digests of the tables, made anew by each call. For later steps the result is an empty list. In an asynchronous job
+  /// whose ranks change the last one is that with the last number below `Job::total_steps`.
   ///
   /// Errors: throws what the data and the model's `lookups()` throw, and `ps_errc::no_such_row` if a lookup, or a key
   /// in `others`, names a row that a table with `rows` does not have.
   auto prepare(Rank rank, Step step, const KeyLists& others = {}) -> std::vector<WantedRows> override {
-    const Step last = job_.steps_of(rank);
-    if (step > last + 1 || (step > last && !has_tables())) return {};
+    const bool is_beyond = !makes(step, rank);
+    if (is_beyond && (!has_tables() || !makes(step - 1, rank))) return {};
     Ahead& ahead = of(rank).ahead(step);
-    const std::uint64_t first = step > last ? 0 : first_batch(first_local(step), rank);
-    if (step > last || ahead.step != step || ahead.first != first) {
+    const std::uint64_t first = is_beyond ? 0 : first_batch(first_local(step), rank);
+    if (is_beyond || ahead.step != step || ahead.first != first) {
       ahead.step = 0;  // until the rest has succeeded
-      if (step > last) ahead.keys.find({}, others, true);
+      if (is_beyond) ahead.keys.find({}, others, true);
       else read(rank, first_local(step), others, ahead);
       ahead.step = step;
       ahead.first = first;
@@ -330,6 +331,14 @@ template <Model M, class Source> class Contributor final : public AnyContributor
   }
 
   [[nodiscard]] auto has_tables() const noexcept -> bool { return !job_.tables.empty(); }
+
+  // False if the rank makes no contribution to the step, because the job ends before it.
+  [[nodiscard]] auto makes(Step step, Rank rank) const -> bool {
+    if (step > job_.steps_of(rank)) return false;
+    if (job_.most_ranks == 0 || job_.consistency.is_synchronous()) return true;
+    const Numbers& known = of(rank).numbers;
+    return known.before + (step - known.step) * known.ranks + known.place < job_.total_steps;
+  }
 
   // `step`: of a local step, if there are such.
   [[nodiscard]] auto first_batch(Step step, Rank rank) const -> std::uint64_t {

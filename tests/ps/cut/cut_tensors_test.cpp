@@ -206,6 +206,41 @@ TEST_CASE("CutTensors: the contributions counted, on the same and on other numbe
   CHECK(read(shared, with_ranks(1, 3))[0].applied == std::vector<distrib::Step>{21, 21});
 }
 
+TEST_CASE("CutTensors: an asynchronous job whose ranks change continues only as such a job with as many ranks",
+          "[ps][cut_tensors]") {
+  const support::TempDirectory directory;
+  const auto job_of = [](std::uint32_t shards, std::uint32_t ranks, std::uint32_t most) {
+    auto job = cuts::make_job(shards, 2);
+    job.ranks = ranks;
+    job.most_ranks = most;
+    job.consistency = distrib::AsynchronousParallel{};
+    return job;
+  };
+  const auto job = job_of(2, 2, 3);
+  auto apart = cuts::make_cuts(job, 40, {22, 9, 9, 2});  // the last steps of three ranks; it began with two
+  apart[1].applied = {22, 10, 8, 2};
+  const auto reader = save(directory / "c-40", job, apart);
+  CHECK(cuts::same(read(reader, job), apart));
+  CHECK_THAT(refusal(reader, job_of(3, 2, 3)).where, ContainsSubstring("only with as many shards and workers"));
+  const std::string why = "an asynchronous job whose ranks change continues only from a checkpoint of such a job";
+  // four columns, as in a job of four ranks
+  for (const auto& other : {job_of(2, 2, 4), job_of(2, 2, 0), job_of(2, 4, 0)}) {
+    const Error error = refusal(reader, other);
+    CHECK(error.code == distrib::ps_errc::job_mismatch);
+    CHECK_THAT(error.where, ContainsSubstring(why) && ContainsSubstring("distrib/applied is [2,4]"));
+  }
+  const auto agreed = save(directory / "c-41", job, cuts::make_cuts(job, 41, {23, 9, 9, 2}));
+  CHECK(read(agreed, job_of(3, 2, 3))[2].applied == std::vector<distrib::Step>{23, 9, 9, 2});
+
+  const auto fixed = job_of(2, 4, 0);
+  const auto of_fixed = save(directory / "c-42", fixed, cuts::make_cuts(fixed, 42, {11, 11, 10, 10}));
+  CHECK_THAT(refusal(of_fixed, job).where, ContainsSubstring(why));
+  auto synchronous = job;  // has no such counts
+  synchronous.consistency = distrib::BulkSynchronousParallel{};
+  const auto of_steps = save(directory / "c-43", synchronous, cuts::make_cuts(synchronous, 43));
+  CHECK(read(of_steps, synchronous)[0].applied.empty());
+}
+
 TEST_CASE("CutTensors: a checkpoint that is no cut of this job is refused", "[ps][cut_tensors]") {
   const support::TempDirectory directory;
   const auto job = cuts::make_job(1, 1);

@@ -238,6 +238,8 @@ TEST_CASE("Job: asynchronous contributions are divided among the ranks; the lowe
   CHECK(job.steps_of(0) == 4);
   CHECK(job.steps_of(1) == 4);
   CHECK(job.steps_of(2) == 3);
+  job.most_ranks = 8;  // a step has at least one contribution
+  CHECK(job.steps_of(2) == 11);
 }
 
 TEST_CASE("Job: the replicas of a shard are on different tasks, each a service of its own", "[ps]") {

@@ -136,6 +136,19 @@ TEST_CASE("RankLog: the steps of one rank, and the step of a number", "[ps]") {
   CHECK(log.last_ranks(11) == Ranks{5});
 }
 
+TEST_CASE("RankLog: an entry whose first step is too far to count the contributions before it changes nothing before",
+          "[ps]") {
+  RankLog log{2};
+  log.add(entry_from((Step{1} << 63) + 1, 1, {0, 5}));  // 2^64 contributions before it
+  using Ranks = std::vector<Rank>;
+  CHECK(log.step_of(98) == 50);
+  CHECK(log.last_ranks(99) == Ranks{0});
+  CHECK(log.last_ranks(100) == Ranks{0, 1});
+  CHECK(log.next_step(0, 5, 100) == 0);
+  CHECK(log.next_step(49, 1, 100) == 50);
+  CHECK(log.next_step(50, 1, 100) == 0);
+}
+
 TEST_CASE("RankEntry: the place of a rank", "[ps]") {
   const RankEntry entry{1, 1, {2, 3, 7}};
   CHECK(entry.place_of(2) == 0);

@@ -658,12 +658,23 @@ TEST_CASE("AsyncShardCore: which ranks must be served", "[ps]") {
   ShardActions ignored;
   shard.join(11)(ignored);
   shard.push_of(first, 1, 1, 0)(ignored);
+  CHECK(shard.core.take_needed_ranks() == std::vector<Rank>{0, 1});
+  CHECK_FALSE(shard.core.take_needed_ranks());
   shard.push_of(async_entry(2, {0, 3}), 0, 2, 1)(ignored);  // a gap, but the entry is heard
-  CHECK(shard.core.needed_ranks() == std::vector<Rank>{0, 1, 3});  // rank 1 may have to send step 1 again
+  CHECK(shard.core.take_needed_ranks() == std::vector<Rank>{0, 1, 3});  // rank 1 may have to send step 1 again
   shard.goodbye(11)(ignored);
+  CHECK(shard.core.needed_ranks() == std::vector<Rank>{0, 1, 3});  // of an old process: step 1 is in no durable cut
+  shard.write(ignored);
+  shard.save()(ignored);
+  shard.saved(1)(ignored);
+  shard.goodbye(11)(ignored);
+  CHECK(shard.core.take_needed_ranks() == std::vector<Rank>{0, 3});
+  shard.join(11)(ignored);  // a process that has not heard yet that nobody needs it
+  CHECK_FALSE(shard.core.take_needed_ranks());
   CHECK(shard.core.needed_ranks() == std::vector<Rank>{0, 3});
-  shard.join(11)(ignored);
-  CHECK(shard.core.needed_ranks() == std::vector<Rank>{0, 1, 3});
+  shard.push_of(async_entry(3, {0, 1}, 6), 1, 3, 1)(ignored);  // it is named again
+  CHECK(shard.core.take_needed_ranks() == std::vector<Rank>{0, 1, 3});
+  CHECK(shard.core.saved() == 1);
 }
 
 TEST_CASE("AsyncShardCore: a job whose ranks change continues only from a cut of the same ranks", "[ps]") {
@@ -674,6 +685,7 @@ TEST_CASE("AsyncShardCore: a job whose ranks change continues only from a cut of
   CHECK(core.rank_step() == 2);
   CHECK(core.progress(3).done == 1);
   CHECK(core.progress(3).cuts == std::vector<Step>{1});
+  CHECK(core.saved() == 3);
   using Steps = std::vector<Step>;
   for (const Steps& applied : {Steps{2, 1}, Steps{2, 0, 0, 1, 0, 0, 0, 0}, Steps{2, 0, 0, 1, 0, 0, 0, 0, 3}}) {
     const Cut other{3, block(-3), {}, applied};

@@ -23,4 +23,8 @@ TEST_CASE("StepExamples: counts the ranks of each step", "[train]") {
   StepExamples late{job, 64};  // a process that starts in the middle
   late.told(20, more);
   CHECK(late.between(19, 21) == 2 * 96);
+  job.consistency = distrib::AsynchronousParallel{};
+  StepExamples of_contributions{job, 16};  // of all ranks, whichever they are
+  of_contributions.told(2, more);
+  CHECK(of_contributions.between(1, 12) == 11 * 16);
 }

@@ -30,7 +30,8 @@ inline namespace v0 {
 /// - Each part of a variable is a slice of the variable and of its slots (VARIABLE/SLOT; a counter has none).
 /// - The rows of tables: see `TableTensors`.
 /// - In an asynchronous job the shard's row of `distrib/applied`, int64 [shards, ranks]: the contributions counted of
-///   each rank.
+///   each rank. If its ranks change it is [shards, most_ranks + 1]: the last step counted of each rank, and the number of
+///   ranks that the job began with.
 /// - `global_step` (int64) and `distrib/job` (the canonical description) say what the cut belongs to.
 /// - `distrib/lineage` (see `Lineage`) says by which settings it was made, unless the settings of this description were
 ///   the only ones.
@@ -85,8 +86,9 @@ class CutTensors {
   ///
   /// Errors: as `BundleReader::read`, `lineage` and `TableTensors::read`. `ps_errc::job_mismatch` if an asynchronous
   /// job has other numbers of ranks, shards or parts, and the shards had not all counted the same contributions, or,
-  /// for another number of ranks, had not counted equally many of each rank (a difference of one is allowed). The
-  /// result is unspecified then.
+  /// for another number of ranks, had not counted equally many of each rank (a difference of one is allowed). Also if
+  /// an asynchronous job whose ranks change saved it, and this job is no such job with the same `most_ranks`, or the
+  /// other way round. The result is unspecified then.
   [[nodiscard]] DISTRIB_DECL auto read(const BundleReader& reader, ErrorRef to) const -> Cut;
   /// This overload throws the error as `std::system_error`.
   [[nodiscard]] DISTRIB_DECL auto read(const BundleReader& reader) const -> Cut;
@@ -139,6 +141,10 @@ class CutTensors {
 
   DISTRIB_DECL auto read_applied(const BundleReader& reader, Error& error) const -> std::vector<Step>;
 
+  // Fails if one of the jobs that saved and read the cut is asynchronous and has ranks that change, and the other not, or
+  // if both have, but with other numbers of ranks.
+  DISTRIB_DECL void check_ranks(const BundleReader& reader, const Shape& applied, Error& error) const;
+
   // Reads an int64 tensor, or a slice of it; a scalar is one number.
   static auto read_numbers(const BundleReader& reader, std::string_view name, Error& error) -> std::vector<Step> {
     const StoredTensor* tensor = reader.find(name);
@@ -153,7 +159,8 @@ class CutTensors {
   std::string job_text_;
   Lineage only_settings_;  // the lineage of a cut of this job that is stored without a lineage
   std::uint32_t shards_;
-  Rank ranks_;
+  bool counts_by_log_;  // asynchronous, and its ranks change
+  std::int64_t columns_;  // of `distrib/applied`
 };
 
 }  // namespace v0

@@ -156,9 +156,9 @@ struct Job {
   }
 
   /// Returns how many contributions `rank` makes. Synchronous: one for each step. Otherwise an equal share of all
-  /// contributions; the lowest ranks make the remainder.
+  /// contributions; the lowest ranks make the remainder. In a job whose ranks change: the last step that it may make.
   [[nodiscard]] auto steps_of(std::uint32_t rank) const noexcept -> std::uint64_t {
-    if (consistency.is_synchronous()) return total_steps;
+    if (consistency.is_synchronous() || most_ranks != 0) return total_steps;
     return total_steps / ranks + (rank < total_steps % ranks ? 1 : 0);
   }
 };

@@ -19,6 +19,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace distrib {
@@ -74,6 +75,8 @@ class AnyShard {
   virtual void ranks_written(ShardSink& out) = 0;
   [[nodiscard]] virtual auto erase_log() -> EraseLogCore* = 0;  ///< Asynchronous: null.
   [[nodiscard]] virtual auto common_cut() const -> Step = 0;  ///< Asynchronous: 0, there is none.
+  /// Synchronous: empty; `common_cut` and the log say which ranks are needed.
+  [[nodiscard]] virtual auto take_needed_ranks() -> std::optional<std::vector<Rank>> = 0;
 
   [[nodiscard]] virtual auto step() const -> Step = 0;
   [[nodiscard]] virtual auto takes_sums() const -> bool = 0;  ///< Asynchronous: false.
@@ -83,6 +86,7 @@ class AnyShard {
   [[nodiscard]] virtual auto waiting_bytes() const -> std::uint64_t = 0;  ///< Asynchronous: 0, none waits.
   [[nodiscard]] virtual auto most_waiting_bytes() const -> std::uint64_t = 0;  ///< Asynchronous: 0.
   [[nodiscard]] virtual auto everything_saved() const -> bool = 0;  ///< Synchronous: false; see `has_last_cut`.
+  [[nodiscard]] virtual auto saved() const -> Step = 0;  ///< Synchronous: 0; see `progress`.
   [[nodiscard]] virtual auto store() -> ShardStore& = 0;
   [[nodiscard]] virtual auto store() const -> const ShardStore& = 0;
 };

@@ -78,6 +78,8 @@ class AsyncShardCore {
 
   /// True if a durable cut has all contributions of the job.
   [[nodiscard]] auto everything_saved() const -> bool { return rank_log_ ? saved_ >= total_ : everything_in(durable_); }
+  /// Returns how many contributions, of all ranks together, are in the newest durable cut.
+  [[nodiscard]] auto saved() const noexcept -> Step { return saved_; }
 
   /// Returns what the shard decides about the ranks of steps; null: the job's ranks never change. Its host opens it
   /// before the first other event.
@@ -94,6 +96,11 @@ class AsyncShardCore {
   /// Returns the ranks that a worker must serve, as far as the shard knows, in a job whose ranks change: those that make
   /// a further step, and those that may have to send something again.
   [[nodiscard]] DISTRIB_DECL auto needed_ranks() const -> std::vector<Rank>;
+  /// Returns `needed_ranks` if they may be others than at the last call; empty: they are not, or ranks never change.
+  [[nodiscard]] auto take_needed_ranks() -> std::optional<std::vector<Rank>> {
+    if (!rank_log_ || !std::exchange(needs_others_, false)) return std::nullopt;
+    return needed_ranks();
+  }
 
   /// A worker of `rank` joins on this connection. Answered with `JoinedReply`.
   ///
@@ -221,11 +228,14 @@ class AsyncShardCore {
   }
 
   /// The rank of `peer` is done. `ShardDone` follows when all ranks have said goodbye and the last cut is durable. In a
-  /// job with `open_end`, what the rank has made so far is all of it. In a job whose ranks change, a rank may join again,
-  /// and the shard waits only for those of the last step. Ignored if the peer has not joined.
+  /// job with `open_end`, what the rank has made so far is all of it. In a job whose ranks change, what it has made so far
+  /// is in durable cuts of all shards; it may join again, and the shard waits only for the ranks of the last step. Ignored
+  /// if the peer has not joined.
   void goodbye(Peer peer, auto& out) {
     if (const auto found = peers_.find(peer); found != peers_.end()) {
       goodbyes_.insert(found->second);
+      if (rank_log_) retired_[found->second] = durable_[found->second];
+      needs_others_ = true;
       if (has_open_end_) last_[found->second] = applied_[found->second];
     }
     finish(out);
@@ -357,12 +367,14 @@ class AsyncShardCore {
   std::vector<Step> durable_;  // the same, in the newest durable cut
   std::vector<Kept> kept_;  // for each rank: what its worker still keeps
   std::vector<Step> last_;  // the last contribution that each rank will make; unless ranks change
-  std::optional<RankLogCore> rank_log_;  // empty: the ranks of the job never change, and the next five are not used
+  Step saved_ = 0;  // contributions in the newest durable cut
+  std::optional<RankLogCore> rank_log_;  // empty: the ranks of the job never change, and the next six are not used
   SharedRankLog seen_;  // the log that `places_` follow from; null: none yet
   std::vector<Step> places_;  // of each rank: the step before the next one that it makes; `end_of_job`: it makes none
   Step total_ = 0;  // contributions of the job
-  Step saved_ = 0;  // contributions in the newest durable cut
   Step top_ = 0;  // the newest step that a rank has made
+  std::vector<Step> retired_;  // of each rank: up to this step it need not send anything again to any shard
+  bool needs_others_ = true;  // see `take_needed_ranks`
   std::map<Peer, Rank> peers_;
   std::vector<Parked> parked_;
   std::optional<Saving> saving_;

@@ -471,7 +471,9 @@ class ShardService final : private ShardSink {
     if (peer == 0) return;
     for (const Rank rank : ranks_of(peers_[peer])) clock_.said_goodbye(rank);
     core_->goodbye(peer, *this);
-    if (!over_) leave(peer);
+    if (over_) return;
+    leave(peer);
+    write_ranks();  // the rank may be needed no longer
   }
 
   void serve(AskRanksRequest request, Call<AskRanks, Connection> call) {  // also before Join
@@ -501,7 +503,7 @@ class ShardService final : private ShardSink {
     }
     if (request.entry == nullptr)
       return call.reply(
-          {false, log->horizon(), core_->step(), log->log(), static_cast<Rank>(log->first()->ranks.size())});
+          {false, log->horizon(), core_->rank_step(), log->log(), static_cast<Rank>(log->first()->ranks.size())});
     log->propose(scaling_.add(request, std::move(call)), *request.entry);
     write_ranks();
   }
@@ -625,9 +627,11 @@ class ShardService final : private ShardSink {
     if (log == nullptr) return;
     write_log(log->next_write(core_->rank_step()));
     for (const RankAnswer& answer : log->take_answers())
-      if (const std::string report = scaling_.answer(answer, job_.place(), core_->step()); !report.empty())
+      if (const std::string report = scaling_.answer(answer, job_.place(), core_->rank_step()); !report.empty())
         shell_.asked_for_ranks(report);
-    desk_.wants(log->log(), core_->common_cut(), now_);
+    if (job_->consistency.is_synchronous()) return desk_.wants(log->log(), core_->common_cut(), now_);
+    if (log->log()->entries().size() == 1) return;  // a shard that has just come may lack entries that others have
+    if (auto needed = core_->take_needed_ranks()) desk_.wants(*std::move(needed), now_);
   }
   void write_erased(EraseLogCore& log) {
     write_log(log.next_write(core_->step()));
@@ -644,7 +648,9 @@ class ShardService final : private ShardSink {
   void wait_for_last_ranks() {
     RankLogCore* const log = core_->rank_log();
     if (log == nullptr || over_ || !is_complete() || std::exchange(waits_for_last_, true)) return;
-    clock_.waits_only_for(log->log()->entry_of(job_->total_steps)->ranks, now_);
+    const std::uint64_t total = job_->total_steps;
+    if (!job_->consistency.is_synchronous()) return clock_.waits_only_for(log->log()->last_ranks(total), now_);
+    clock_.waits_only_for(log->log()->entry_of(total)->ranks, now_);
   }
   void save_ranks_again(Instant now) {  // if the pause after a file without disk space is over
     if (!ranks_again_ || now < *ranks_again_) return;

@@ -23,7 +23,8 @@ namespace distrib {
 inline namespace v0 {
 
 /// As `ClusterJobCallbacks`, for a process that serves several ranks. `step_done` is called once for each step, with
-/// the loss of the lowest rank that this process serves.
+/// the loss of the lowest rank that this process serves. Asynchronous: for what the parameter servers have counted, of
+/// all ranks, with the loss of the last contribution of this process.
 struct RanksJobCallbacks {
   /// Computes the contribution (step, rank), see `ClusterJobCallbacks::contribute`.
   std::function<float(Rank rank, Step step, std::span<const SharedBuffer> values,
@@ -51,10 +52,10 @@ struct ServingProcess {
   bool sums_ranks = true;
 };
 
-/// Makes one process of a synchronous job whose ranks are dealt (`RankDealer`), and connects it at the first `next()`.
-/// It has a `WorkerClient` for each block of ranks that it serves (`ServedRanks`), all on one thread; contributions are
-/// computed, and summed, one after another on the owner's thread. The job has no tables, and adds in a tree. In a job
-/// whose ranks change, each step has the ranks of its entry; a rank of none looks on.
+/// Makes one process of a job whose ranks are dealt (`RankDealer`), and connects it at the first `next()`. It has a
+/// `WorkerClient` for each block of ranks that it serves (`ServedRanks`), all on one thread; contributions are computed,
+/// and summed, one after another on the owner's thread. The job has no tables, and adds in a tree; or it is asynchronous,
+/// and its ranks change. In a job whose ranks change, each step has the ranks of its entry; a rank of none looks on.
 /// `options.worker.replay_budget_bytes` is for each rank.
 ///
 /// Errors: throws as the constructor of `WorkerClient`.

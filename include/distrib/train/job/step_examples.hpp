@@ -11,12 +11,16 @@
 namespace distrib {
 inline namespace v0 {
 
-/// How many examples the steps of a job have, also if its ranks change while it runs. Threads: one at a time.
+/// How many examples the steps of a job have, also if its ranks change while it runs. A step of an asynchronous job is
+/// one contribution, whatever its ranks are. Threads: one at a time.
 class StepExamples {
  public:
   /// `per_step`: examples of a step with the ranks that the job begins with.
   StepExamples(const Job& job, std::uint64_t per_step)
-      : changes_{job.most_ranks != 0}, begun_with_{job.ranks}, per_step_{per_step}, log_{job.ranks} {}
+      : changes_{job.most_ranks != 0 && job.consistency.is_synchronous()},
+        begun_with_{job.ranks},
+        per_step_{per_step},
+        log_{job.ranks} {}
 
   /// The ranks of `entry` make `step`.
   void told(Step step, const RankEntry& entry) {

@@ -20,7 +20,8 @@ DISTRIB_DECL CutTensors::CutTensors(const Job& job, std::uint32_t shard, JobUpda
       job_text_{to_text(job)},
       only_settings_{Lineage{}.continued(0, settings_hash(job_text_))},
       shards_{job.shards()},
-      ranks_{job.ranks} {
+      counts_by_log_{job.most_ranks != 0 && !job.consistency.is_synchronous()},
+      columns_{counts_by_log_ ? std::int64_t{job.most_ranks} + 1 : std::int64_t{job.ranks}} {
   for (const TableShare& table : layout_.tables())
     tables_.emplace_back(table, updaters_[table.updater()], shard, shards_);
 }
@@ -197,7 +198,9 @@ DISTRIB_DECL auto CutTensors::read_applied(const BundleReader& reader, Error& er
   const StoredTensor* tensor = reader.find(applied_name);
   if (tensor == nullptr) return {};
   const Shape& shape = tensor->shape;
-  if (shape == Shape{shards_, ranks_} && fits(reader))
+  check_ranks(reader, shape, error);
+  if (error) return {};
+  if (shape == Shape{shards_, columns_} && fits(reader))
     return read_numbers(reader, applied_name, Slice::along(shape, 0, layout_.shard(), 1), error);
 
   std::vector<Step> all;
@@ -208,7 +211,7 @@ DISTRIB_DECL auto CutTensors::read_applied(const BundleReader& reader, Error& er
     const auto second = all.begin() + ranks;
     const bool agreed = std::equal(second, all.end(), all.begin());
     const auto [least, most] = std::minmax_element(all.begin(), second);
-    if (agreed && (ranks == ranks_ || *most - *least <= 1)) return {all.begin(), second};
+    if (agreed && (ranks == columns_ || *most - *least <= 1)) return {all.begin(), second};
   }
   error = {ps_errc::job_mismatch,
            reader.prefix() +
@@ -216,6 +219,20 @@ DISTRIB_DECL auto CutTensors::read_applied(const BundleReader& reader, Error& er
                "it had: distrib/applied [shards, workers] is " +
                to_string(shape)};
   return {};
+}
+
+DISTRIB_DECL void CutTensors::check_ranks(const BundleReader& reader, const Shape& applied, Error& error) const {
+  const auto texts =
+      reader.find(job_name) == nullptr ? std::vector<std::string>{} : reader.read_strings(job_name, error);
+  if (error) return;
+  const bool saved_by_log = !texts.empty() && texts.front().find("\nmost_ranks ") != std::string::npos;
+  const bool has_columns = applied.rank() != 0 && applied[applied.rank() - 1] == columns_;
+  if (saved_by_log == counts_by_log_ && (has_columns || !counts_by_log_)) return;
+  error = {ps_errc::job_mismatch,
+           reader.prefix() +
+               ": an asynchronous job whose ranks change continues only from a checkpoint of such a job, "
+               "and only with the same most_ranks; no other job continues from it: distrib/applied is " +
+               to_string(applied)};
 }
 
 DISTRIB_DECL auto CutTensors::read_numbers(const BundleReader& reader, std::string_view name, const Slice& slice,

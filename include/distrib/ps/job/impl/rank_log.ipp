@@ -90,7 +90,8 @@ DISTRIB_DECL auto RankLog::next_step(Step after, Rank rank, std::uint64_t contri
   for (std::size_t i = index_of(after + 1); i < entries_.size(); ++i) {
     if (!entries_[i]->has(rank)) continue;
     const Step step = std::max(after + 1, entries_[i]->from);
-    return number_of(step, rank) < contributions ? step : 0;
+    // Each step has a contribution: so the number of a step that is farther is no smaller, and may be too large to count.
+    return step <= contributions && number_of(step, rank) < contributions ? step : 0;
   }
   return 0;
 }
@@ -108,9 +109,9 @@ DISTRIB_DECL auto RankLog::step_before(Step step, Rank rank) const noexcept -> S
 DISTRIB_DECL auto RankLog::step_of(std::uint64_t number) const noexcept -> Step {
   std::size_t i = 0;
   for (; i + 1 < entries_.size(); ++i) {
-    const std::uint64_t here = (entries_[i + 1]->from - entries_[i]->from) * entries_[i]->ranks.size();
-    if (number < here) break;
-    number -= here;
+    const Step steps = entries_[i + 1]->from - entries_[i]->from;
+    if (number / entries_[i]->ranks.size() < steps) break;  // their product may be too large to count
+    number -= steps * entries_[i]->ranks.size();
   }
   return entries_[i]->from + number / entries_[i]->ranks.size();
 }

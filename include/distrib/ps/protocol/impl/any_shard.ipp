@@ -68,6 +68,10 @@ class ShardOf final : public AnyShard {
     if constexpr (Core::is_synchronous) return core_.common_cut();
     else return 0;
   }
+  [[nodiscard]] auto take_needed_ranks() -> std::optional<std::vector<Rank>> override {
+    if constexpr (Core::is_synchronous) return std::nullopt;
+    else return core_.take_needed_ranks();
+  }
   [[nodiscard]] auto step() const -> Step override { return core_.step(); }
   [[nodiscard]] auto takes_sums() const -> bool override {
     if constexpr (Core::is_synchronous) return core_.takes_sums();
@@ -92,6 +96,10 @@ class ShardOf final : public AnyShard {
   [[nodiscard]] auto everything_saved() const -> bool override {
     if constexpr (Core::is_synchronous) return false;
     else return core_.everything_saved();
+  }
+  [[nodiscard]] auto saved() const -> Step override {
+    if constexpr (Core::is_synchronous) return 0;
+    else return core_.saved();
   }
   [[nodiscard]] auto store() -> ShardStore& override { return core_.store(); }
   [[nodiscard]] auto store() const -> const ShardStore& override { return core_.store(); }

@@ -24,6 +24,7 @@ DISTRIB_DECL AsyncShardCore::AsyncShardCore(const Job& job, std::uint32_t shard,
   if (job.most_ranks != 0) {
     rank_log_.emplace(job.ranks, job.most_ranks, can_scale_rates(job, updaters));
     places_.assign(job.most_ranks, end_of_job);
+    retired_.assign(job.most_ranks, 0);
     total_ = job.total_steps;
     at_.clear();
   } else {
@@ -53,7 +54,7 @@ DISTRIB_DECL AsyncShardCore::AsyncShardCore(const Job& job, std::uint32_t shard,
 DISTRIB_DECL void AsyncShardCore::begin_at(std::vector<Step> applied) {
   applied_ = std::move(applied);
   durable_ = applied_;
-  counted_ = std::reduce(applied_.begin(), applied_.end());
+  counted_ = saved_ = std::reduce(applied_.begin(), applied_.end());
   at_.clear();
   for (const Step step : applied_) at_.add(step);
 }
@@ -85,6 +86,7 @@ DISTRIB_DECL void AsyncShardCore::place(Rank rank) {
   const Step next = seen_->next_step(applied_[rank], rank, total_);
   const Step at = next == 0 ? end_of_job : next - 1;
   const Step before = std::exchange(places_[rank], at);
+  needs_others_ = needs_others_ || (before == end_of_job) != (at == end_of_job);
   if (before != end_of_job) at_.remove(before);
   if (at != end_of_job) at_.add(at);
 }
@@ -99,7 +101,7 @@ DISTRIB_DECL auto AsyncShardCore::place_by_log() -> bool {
 DISTRIB_DECL auto AsyncShardCore::needed_ranks() const -> std::vector<Rank> {
   std::vector<Rank> needed;
   for (Rank rank = 0; rank < applied_.size(); ++rank) {
-    const bool may_send_again = applied_[rank] != 0 && !goodbyes_.contains(rank);
+    const bool may_send_again = applied_[rank] > retired_[rank];
     if (may_send_again || rank_log_->log()->next_step(applied_[rank], rank, total_) != 0) needed.push_back(rank);
   }
   return needed;

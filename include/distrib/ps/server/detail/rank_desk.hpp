@@ -60,13 +60,20 @@ class RankDesk {
     }
   }
 
-  /// In a job whose ranks change: its log, and the newest cut that all shards have, as far as is known. Deals the ranks
-  /// that make later steps. Called after every event of the shard.
+  /// In a synchronous job whose ranks change: its log, and the newest cut that all shards have, as far as is known. Deals
+  /// the ranks that make later steps. Called after every event of the shard.
   void wants(const SharedRankLog& log, Step common_cut, Instant now) {
     if (!dealer_ || (log == log_ && (common_cut == common_cut_ || log->entries().size() == 1))) return;
     log_ = log;
     common_cut_ = common_cut;
     dealer_->wants(log->ranks_after(common_cut), now);
+    answer(now);
+  }
+
+  /// In an asynchronous job whose ranks change: deals these ranks, see `AsyncShardCore::needed_ranks`.
+  void wants(std::vector<Rank> ranks, Instant now) {
+    if (!dealer_) return;
+    dealer_->wants(std::move(ranks), now);
     answer(now);
   }
 

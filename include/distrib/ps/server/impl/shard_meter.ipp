@@ -90,23 +90,27 @@ DISTRIB_DECL void ShardMeter::describe_steps(const Job& job, const AnyShard& cor
   const Progress common = core.progress(0);
   status.no_values = common.no_values;
   status.no_room = common.no_room;
-  // In a job whose ranks may change: those that make the next step.
+  // In a job whose ranks may change: those that make the next step; of an asynchronous job the one after the newest.
   const RankLog* const log = common.ranks.get();
-  const Step next = std::min(status.step + 1, job.total_steps);
+  const Step next = std::min((synchronous ? status.step : core.rank_step()) + 1, job.total_steps);
   const RankEntry* const makers = log != nullptr ? log->entry_of(next).get() : nullptr;
-  if (makers != nullptr) status.contributions = log->contributions_through(status.step);
+  if (makers != nullptr && synchronous) status.contributions = log->contributions_through(status.step);
   if (makers != nullptr) status.rate_factor = makers->factor_of(next);
   for (Rank rank = 0; rank < job.rank_names(); ++rank) {
     const Progress progress = synchronous ? Progress{common.done, {}} : core.progress(rank);
     const Step last = synchronous ? std::max(progress.done, newest_[rank]) : progress.done;
-    const bool looks_on = makers != nullptr && !makers->has(rank);
-    if (!looks_on) slowest = std::min(slowest.value_or(last), last);
-    if (!looks_on) fastest = std::max(fastest, last);
-    // an asynchronous cut holds this many contributions of the rank
-    for (const Step cut : progress.cuts) status.newest_cut += cut;
+    Step place = last;
+    bool looks_on = makers != nullptr && !makers->has(rank);
+    if (log != nullptr && !synchronous) {  // a rank may be far behind the newest step
+      const Step its_next = log->next_step(last, rank, job.total_steps);
+      looks_on = its_next == 0 || its_next > next;
+      place = its_next == 0 ? last : its_next - 1;
+    }
+    if (!looks_on) slowest = std::min(slowest.value_or(place), place);
+    if (!looks_on) fastest = std::max(fastest, place);
     status.of_ranks.push_back({rank, false, last, 0, looks_on, was_last_[rank], waited_[rank]});
   }
-  if (synchronous && !common.cuts.empty()) status.newest_cut = common.cuts.back();
+  status.newest_cut = synchronous ? (common.cuts.empty() ? 0 : common.cuts.back()) : core.saved();
   status.staleness = fastest - slowest.value_or(fastest);
 }
 

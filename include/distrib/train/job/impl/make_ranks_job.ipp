@@ -122,7 +122,7 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
         : owner{shell}, ranks{of}, number{its_number} {}
 
     void prepare(Prepare) override {}  // only in jobs with tables
-    void compute(Compute work, Step) override { owner.compute(*this, std::move(work)); }
+    void compute(Compute work, Step counted) override { owner.compute(*this, std::move(work), counted); }
     void saved(Step step) override { owner.saved(step); }
     void ended(WorkerEnd end) override { owner.ended(ranks, number, std::move(end)); }
 
@@ -136,6 +136,7 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
     RankBlock ranks;
     std::uint64_t number;  // of the worker
     Compute work;
+    Step counted;  // contributions that the values are made of, or more; asynchronous jobs only
     std::vector<std::shared_ptr<AlignedBuffer>> gradients;
   };
   /// Performs the actions of `ServedRanks` when its event is over.
@@ -201,8 +202,8 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
     on_ranks([](ServedRanks& ranks, auto& out) { ranks.stop(out); });
   }
 
-  void compute(const Worker& worker, Compute work) {
-    auto task = std::make_shared<Task>(Task{worker.ranks, worker.number, std::move(work), {}});
+  void compute(const Worker& worker, Compute work, Step counted) {
+    auto task = std::make_shared<Task>(Task{worker.ranks, worker.number, std::move(work), counted, {}});
     for (BlockPool& pool : worker.ranks.level == 0 ? blocks_ : sums_) task->gradients.push_back(pool.take());
     asio::post(context_, [this, task = std::move(task)]() mutable { want(std::move(task)); });
   }
@@ -258,10 +259,15 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
   void want(std::shared_ptr<Task> task) {
     // If there is one of this worker already, it is out of date: the core drops a result with an old ticket.
     drop_wanted([&](const Task& other) { return other.number == task->number; });
-    const Step done = task->work.step - 1;
+    const Step done = done_before(*task);
     wanted_.push_back(std::move(task));
     if (std::exchange(started_, true)) return;
     callbacks_.started(reported_ = done);
+  }
+
+  // Asynchronous: each rank has steps of its own, so what the shards have counted is reported.
+  [[nodiscard]] auto done_before(const Task& task) const -> Step {
+    return job_.consistency.is_synchronous() ? task.work.step - 1 : task.counted;
   }
 
   void drop_wanted(auto is_dropped) {
@@ -272,6 +278,7 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
 
   void contribute(std::shared_ptr<Task> task) {
     const Step step = task->work.step;
+    const Step done = done_before(*task);
     const RankBlock ranks = task->ranks;
     const std::vector<SharedBuffer> values = task->work.values;
     if (task->work.entry != nullptr) callbacks_.numbered(ranks.first, step, *task->work.entry, task->work.number);
@@ -285,8 +292,9 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
     task->work.values.clear();
     asio::post(io_.executor(0), [this, task = std::move(task)] { computed(*task); });
     // The rest runs while the contribution and the next values are on their way.
-    if (step - 1 > reported_) callbacks_.step_done(reported_ = step - 1, loss_, values);
-    if (step > loss_step_ || (step == loss_step_ && ranks.first < loss_rank_)) {
+    if (done > reported_) callbacks_.step_done(reported_ = done, loss_, values);
+    const bool is_newer = step > loss_step_ || (step == loss_step_ && ranks.first < loss_rank_);
+    if (is_newer || !job_.consistency.is_synchronous()) {
       loss_ = loss;
       loss_step_ = step;
       loss_rank_ = ranks.first;
@@ -325,7 +333,7 @@ class RanksJobShell final : public ClusterJob, private RankOwner {
   Step saved_ = 0;
   Step loss_step_ = 0;
   Rank loss_rank_ = 0;
-  float loss_ = 0;  // of the lowest rank in the newest step
+  float loss_ = 0;  // of the lowest rank in the newest step; asynchronous: of the last contribution
 
   IoPool io_{1, [this] { context_.stop(); }};
 };
