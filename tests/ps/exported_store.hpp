@@ -31,9 +31,10 @@ inline auto job(std::uint32_t shards) -> distrib::Job {
   distrib::Job job;
   job.seed = 7;
   job.variables = {{"dense", distrib::DType::float32, {6}, distrib::ConstantInitializer{0.5F}}};
-  const std::int64_t first = shards == 1 ? 6 : 2;
-  job.parts = {{0, distrib::Slice::along({6}, 0, 0, first), 0}};
-  if (shards > 1) job.parts.push_back({0, distrib::Slice::along({6}, 0, first, 6 - first), 1});
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {  // at most 3
+    const std::int64_t first = std::int64_t{2} * shard;
+    job.parts.push_back({0, distrib::Slice::along({6}, 0, first, shard + 1 == shards ? 6 - first : 2), shard});
+  }
   distrib::TableInfo words;
   words.name = "words";
   words.dim = 3;
@@ -58,8 +59,8 @@ inline auto job(std::uint32_t shards) -> distrib::Job {
   return job;
 }
 
-inline auto updaters() -> distrib::JobUpdaters {
-  return {distrib::Adagrad{.learning_rate = 0.1F, .initial_accumulator_value = 0.1F}};
+inline auto updaters(float learning_rate = 0.1F) -> distrib::JobUpdaters {
+  return {distrib::Adagrad{.learning_rate = learning_rate, .initial_accumulator_value = 0.1F}};
 }
 
 /// Keys that lie in few virtual shards, so that quotas are reached.
@@ -87,9 +88,9 @@ inline auto keys_of_update(std::uint64_t seed, std::uint64_t count) -> distrib::
   return keys;
 }
 
-/// Applies update `count`: a function of the seed, of the count and of the state.
-inline void update(distrib::ShardStore& store, std::uint64_t seed, std::uint64_t count) {
-  distrib::KeyLists own = keys_of_update(seed, count);
+/// Applies update `count` with these keys, ascending, of those that the shard has: a function of the keys, of the count
+/// and of the state.
+inline void update(distrib::ShardStore& store, std::uint64_t count, distrib::KeyLists own) {
   for (std::size_t table = 0; table < own.size(); ++table)
     std::erase_if(own[table], [&](std::uint64_t key) { return !store.layout().tables()[table].owns(key); });
   const distrib::ContributionLayout places{store.layout(), own};
@@ -107,6 +108,11 @@ inline void update(distrib::ShardStore& store, std::uint64_t seed, std::uint64_t
   std::error_code ec;
   store.apply(count, one, ec);
   REQUIRE_FALSE(ec);
+}
+
+/// Applies update `count`: a function of the seed, of the count and of the state.
+inline void update(distrib::ShardStore& store, std::uint64_t seed, std::uint64_t count) {
+  update(store, count, keys_of_update(seed, count));
 }
 
 /// Returns a cut of the store, as a file would have it.

@@ -10,6 +10,7 @@
 #include "checkpoint/formats/formats_support.hpp"
 #include "support/temp_directory.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <numeric>
@@ -85,6 +86,33 @@ TEST_CASE("open_tensor_file: the 60 attacks on safetensors have the verdicts tha
       CHECK(bytes == Bytes(bytes.size()));  // all bytes of the attacks are zero
     }
   }
+}
+
+// Worked by a program in another language: bytes and values are not computed here.
+TEST_CASE("case C10: safetensors with entries out of order have their values; a name twice is refused",
+          "[checkpoint][tensor_file]") {
+  const support::TempDirectory directory;
+  const std::string path = directory / "x.safetensors";
+  const Bytes bytes = support::from_hex(
+      "6e000000000000007b2262223a7b226474797065223a22463332222c227368617065223a5b315d2c22646174615f6f666673657473223a5b"
+      "342c385d7d2c2261223a7b226474797065223a2242463136222c227368617065223a5b325d2c22646174615f6f666673657473223a5b302c"
+      "345d7d7d20200000803f00000040");
+  CHECK(bytes.size() == 126);
+  support::write_file(path, bytes);
+  const auto file = open_tensor_file(path);
+  REQUIRE(file.reader.tensors().size() == 2);
+  REQUIRE(file.reader.find("a") != nullptr);
+  CHECK(file.reader.find("a")->dtype == DType::bfloat16);
+  CHECK(file.reader.find("a")->shape == Shape{2});
+  CHECK(values_of<std::uint16_t>(file.reader, "a") == std::vector<std::uint16_t>{0x0000, 0x3f80});  // 0 and 1
+  REQUIRE(file.reader.find("b") != nullptr);
+  CHECK(file.reader.find("b")->dtype == DType::float32);
+  CHECK(file.reader.find("b")->shape == Shape{1});
+  CHECK(values_of<float>(file.reader, "b") == std::vector<float>{2});
+
+  const std::string entry = R"("a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]})";
+  support::write_file(path, support::safetensors_file("{" + entry + "," + entry + "}", std::string(4, '\0')));
+  CHECK(refusal(path).code == checkpoint_errc::bad_tensor_file);
 }
 
 TEST_CASE("open_tensor_file: the format is found by suffix or by content", "[checkpoint][tensor_file]") {

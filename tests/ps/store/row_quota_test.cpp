@@ -287,29 +287,28 @@ TEST_CASE("row_quota: each virtual shard is dealt the same share, and an eighth 
   CHECK(new_keys_of(info) == 7);
 }
 
-// C1 to C6 are worked by hand, or by a program in another language; the numbers are not computed here.
+// C1, C4, C5 and C6 were worked by a program in another language; the numbers are not computed here.
 
-TEST_CASE("max_rows, case C1: the virtual shards of some keys", "[ps]") {
+TEST_CASE("case C1: the virtual shards of some keys", "[ps]") {
   const QuotaKeys keys{0, 1, 2, 42, std::uint64_t{1} << 63, ~std::uint64_t{0}};
   std::vector<std::uint32_t> shards;
   for (const std::uint64_t key : keys) shards.push_back(distrib::virtual_shard(key));
   CHECK(shards == std::vector<std::uint32_t>{904, 580, 605, 759, 288, 915});
 }
 
-TEST_CASE("max_rows, case C4: those that were used least go, also the key of this update", "[ps]") {
+TEST_CASE("case C4: those that were used least go, also the key of this update", "[ps]") {
   check_quota_case(quota_table(4096, 6400),
                    {{1, {1962, 2480}}, {2, {1962, 2510}}, {3, {1962, 2524}}, {4, {3607}}, {5, {2480, 3806}}},
                    {{}, {}, {}, {2480, 3607}, {2480, 3806}}, {1962, 2510, 2524});
 }
 
-TEST_CASE("max_rows, case C5: four uses four half-lives ago are less than one now", "[ps]") {
+TEST_CASE("case C5: four uses four half-lives ago are less than one now", "[ps]") {
   check_quota_case(quota_table(4096, 64),
                    {{64, {1962}}, {65, {1962}}, {66, {1962}}, {67, {1962}}, {320, {2480, 2510, 2524}}, {321, {3607}}},
                    {{}, {}, {}, {}, {}, {1962, 2480}}, {2510, 2524, 3607});
 }
 
-TEST_CASE("max_rows, case C6: 200 updates of 400 keys end with the same keys and uses on any number of shards",
-          "[ps]") {
+TEST_CASE("case C6: 200 updates of 400 keys end with the same keys and uses on any number of shards", "[ps]") {
   std::ifstream file{support::test_dir() + "/ps/store/fixtures/worked_case_keys.bin", std::ios::binary};
   std::vector<unsigned char> bytes(std::size_t{2} * 200 * 400);
   file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
