@@ -88,9 +88,16 @@ inline auto keys_of_update(std::uint64_t seed, std::uint64_t count) -> distrib::
   return keys;
 }
 
+<<<<<<< ours
 /// Applies update `count` with these keys, ascending, of those that the shard has: a function of the keys, of the count
 /// and of the state.
 inline void update(distrib::ShardStore& store, std::uint64_t count, distrib::KeyLists own) {
+=======
+/// Applies update `count`: a function of the seed, of the count and of the state.
+inline void update(distrib::ShardStore& store, std::uint64_t seed, std::uint64_t count,
+                   const std::vector<distrib::ErasedKeys>& erased = {}) {
+  distrib::KeyLists own = keys_of_update(seed, count);
+>>>>>>> theirs
   for (std::size_t table = 0; table < own.size(); ++table)
     std::erase_if(own[table], [&](std::uint64_t key) { return !store.layout().tables()[table].owns(key); });
   const distrib::ContributionLayout places{store.layout(), own};
@@ -106,7 +113,7 @@ inline void update(distrib::ShardStore& store, std::uint64_t count, distrib::Key
   REQUIRE_FALSE(bad);
   one.push_back(std::move(given));
   std::error_code ec;
-  store.apply(count, one, ec);
+  store.apply(count, one, ec, 1, erased);
   REQUIRE_FALSE(ec);
 }
 

@@ -837,7 +837,7 @@ TEST_CASE("SyncShardCore: keys go after the update of a step, when that is durab
       {"back to the beginning", shard.restore(10, 0), {"load 0"}},
   });
   ShardActions ignored;
-  shard.core.cut_loaded(Cut{}, ignored);
+  shard.core.cut_loaded(Cut{0, block(0), {}, {}, {}, {}}, ignored);
   tell(ShardStory{
       {"1 again", shard.push(0, 1, block(1, {{5, 1}, {7, 1}})), {"pushed 10 step=1 k=1 cuts=0"}},
       {"it is there", shard.pull(10, 1, {{{5, 7}, {}}}), {"values 10 step=1 w=-1 rows=7,7 k=1 cuts=0"}},

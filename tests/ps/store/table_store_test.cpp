@@ -649,15 +649,16 @@ TEST_CASE("TableStore: a key that is erased is one that was never seen", "[ps]")
   TableStore store{job, layout, updaters, plenty};
   TableStore fresh{job, layout, updaters, plenty};
   store.keep_previous(true);
-  const auto train = [&](TableStore& of, std::uint64_t count, const Keys& users) {
+  const auto train = [&](TableStore& of, std::uint64_t count, const Keys& users,
+                         const std::vector<distrib::ErasedKeys>& erased = {}) {
     const RankContribution one{layout, {{users, {}, {}}, {Floats(users.size() * 5, 1.0F), {}, {}}}};
     const TableGradients* const all[] = {one.read()};
     std::error_code ec;
-    of.apply(count, all, ec);
+    of.apply(count, all, ec, erased);
     REQUIRE_FALSE(ec);
   };
   const auto rows = [&](const TableStore& of, bool previous) {
-    Floats found(32);
+    Floats found(16);
     const KeyLists keys{{3, 4}, {}, {}};
     if (previous) of.previous_values(keys, std::as_writable_bytes(std::span{found}));
     else of.values(keys, std::as_writable_bytes(std::span{found}));
@@ -666,15 +667,11 @@ TEST_CASE("TableStore: a key that is erased is one that was never seen", "[ps]")
   const Floats initial = rows(store, false);
   for (std::uint64_t count = 1; count <= 3; ++count) train(store, count, {3, 4});
   const Floats before = rows(store, false);
-  train(store, 4, {4});
-  store.erase("user", Keys{3, 4, 5});
+  train(store, 4, {4}, {{4, "user", {3, 4, 5}}, {4, "wide/item", {3}}, {4, "nobody", {3}}, {4, "user", {3}}});
   CHECK(rows(store, true) == before);  // of the step before: 4 as it was before the update, 3 as it was
   CHECK(rows(store, false) == initial);
   CHECK(store.sizes()[0].keys == 0);
   CHECK(store.sizes()[0].rows == 0);
-  store.erase("user", Keys{3});
-  store.erase("wide/item", Keys{3});  // numbered
-  store.erase("nobody", Keys{3});
   for (std::uint64_t count = 5; count <= 6; ++count) {  // it is counted from the beginning
     train(store, count, {3});
     train(fresh, count, {3});

@@ -91,7 +91,7 @@ class ShardStore {
   /// Applies the `count`-th update (from 1): by the mean of `contributions`, in their order; to counters each is added.
   /// `contributions` were read with `read`. On failure (`ps_errc::budget_exceeded`, or an error of the operating
   /// system) nothing has changed. `rate_factor`: see `UpdateStep`; 1 in a job with tables. `erased`: keys that go after
-  /// this update, as `TableStore::erase` says.
+  /// this update, as `TableStore::apply` says.
   DISTRIB_DECL void apply(std::uint64_t count, std::span<const ReadContribution> contributions, std::error_code& ec,
                           double rate_factor = 1, std::span<const ErasedKeys> erased = {});
 

@@ -6,6 +6,7 @@
 #include <distrib/core/float_codec.hpp>
 #include <distrib/core/float_format.hpp>
 #include <distrib/export_log/row_digest.hpp>
+#include <distrib/ps/job/erased_keys.hpp>
 #include <distrib/ps/job/error.hpp>
 #include <distrib/ps/job/job.hpp>
 #include <distrib/ps/job/job_updaters.hpp>
@@ -27,7 +28,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -99,16 +99,15 @@ class TableStore {
   /// With `evict_in_turns` the `count`-th update evicts, of the keys that none of the last `evict_after` updates
   /// contained, those of the virtual shards v with v mod 64 = count mod 64. That, too, is at most 126 updates too late.
   ///
+  /// `erased`: keys that go after the update, with their rows and counts, as evicted keys do: each is then one that was
+  /// never seen. Keys that the table does not have, also those of other shards, are passed over; and so is a table that
+  /// this job does not have, or whose keys are numbered.
+  ///
   /// Errors: `ps_errc::budget_exceeded`, or an error of the operating system. The tables may have taken more memory
   /// then; otherwise nothing has changed. Tables with `max_rows` have memory of their own, so this happens to them only
   /// if an update has more new keys than the job says, or a budget is smaller than `quotas_bytes`.
-  DISTRIB_DECL void apply(std::uint64_t count, std::span<const TableGradients* const> of_ranks, std::error_code& ec);
-
-  /// Removes keys of the table `name`, with their rows and counts, as part of the last update: `previous_values` still
-  /// has their rows, and the next export lists them as gone. Such a key is one that was never seen. Keys that the table
-  /// does not have, also those of other shards, are passed over; and so is a table that this job does not have, or whose
-  /// keys are numbered.
-  DISTRIB_DECL void erase(std::string_view name, std::span<const std::uint64_t> keys);
+  DISTRIB_DECL void apply(std::uint64_t count, std::span<const TableGradients* const> of_ranks, std::error_code& ec,
+                          std::span<const ErasedKeys> erased = {});
 
   /// Writes the weights of `keys` to `out`, in the job's `FloatFormat`: `dim` elements for each key. The rows of each
   /// table begin at a multiple of `tensor_alignment`; gaps are zeros, also after the last table. `check` must have

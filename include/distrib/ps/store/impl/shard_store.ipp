@@ -50,9 +50,8 @@ DISTRIB_DECL void ShardStore::apply(std::uint64_t count, std::span<const ReadCon
   if (tables_ != nullptr) {
     of_tables_.clear();
     for (const ReadContribution& one : contributions) of_tables_.push_back(&one.tables);
-    tables_->apply(count, of_tables_, ec);
+    tables_->apply(count, of_tables_, ec, erased);
     if (ec) return;
-    for (const ErasedKeys& some : erased) tables_->erase(some.table, some.keys);
   }
   of_blocks_.clear();
   for (const ReadContribution& one : contributions) of_blocks_.push_back(one.block->bytes());

@@ -33,7 +33,7 @@ DISTRIB_DECL auto TableStore::quotas_bytes(const ShardLayout& layout, const JobU
 }
 
 DISTRIB_DECL void TableStore::apply(std::uint64_t count, std::span<const TableGradients* const> of_ranks,
-                                    std::error_code& ec) {
+                                    std::error_code& ec, std::span<const ErasedKeys> erased) {
   ec.clear();
   for (std::size_t i = 0; i < tables_.size(); ++i) tables_[i].prepare(of_ranks, i, row_mean_, keeps_previous_);
   for (std::size_t i = 0; i < tables_.size(); ++i) {
@@ -43,11 +43,10 @@ DISTRIB_DECL void TableStore::apply(std::uint64_t count, std::span<const TableGr
     return;
   }
   for (detail::ShardTable& table : tables_) table.update(count, keeps_previous_);
-}
-
-DISTRIB_DECL void TableStore::erase(std::string_view name, std::span<const std::uint64_t> keys) {
-  for (detail::ShardTable& table : tables_)
-    if (table.share().info().name == name && table.share().info().any_key()) table.erase(keys, keeps_previous_);
+  for (const ErasedKeys& some : erased)
+    for (detail::ShardTable& table : tables_)
+      if (table.share().info().name == some.table && table.share().info().any_key())
+        table.erase(some.keys, keeps_previous_);
 }
 
 DISTRIB_DECL void TableStore::load(std::span<const TableCut> tables) {
