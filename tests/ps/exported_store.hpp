@@ -88,16 +88,10 @@ inline auto keys_of_update(std::uint64_t seed, std::uint64_t count) -> distrib::
   return keys;
 }
 
-<<<<<<< ours
 /// Applies update `count` with these keys, ascending, of those that the shard has: a function of the keys, of the count
 /// and of the state.
-inline void update(distrib::ShardStore& store, std::uint64_t count, distrib::KeyLists own) {
-=======
-/// Applies update `count`: a function of the seed, of the count and of the state.
-inline void update(distrib::ShardStore& store, std::uint64_t seed, std::uint64_t count,
+inline void update(distrib::ShardStore& store, std::uint64_t count, distrib::KeyLists own,
                    const std::vector<distrib::ErasedKeys>& erased = {}) {
-  distrib::KeyLists own = keys_of_update(seed, count);
->>>>>>> theirs
   for (std::size_t table = 0; table < own.size(); ++table)
     std::erase_if(own[table], [&](std::uint64_t key) { return !store.layout().tables()[table].owns(key); });
   const distrib::ContributionLayout places{store.layout(), own};
@@ -118,8 +112,9 @@ inline void update(distrib::ShardStore& store, std::uint64_t seed, std::uint64_t
 }
 
 /// Applies update `count`: a function of the seed, of the count and of the state.
-inline void update(distrib::ShardStore& store, std::uint64_t seed, std::uint64_t count) {
-  update(store, count, keys_of_update(seed, count));
+inline void update(distrib::ShardStore& store, std::uint64_t seed, std::uint64_t count,
+                   const std::vector<distrib::ErasedKeys>& erased = {}) {
+  update(store, count, keys_of_update(seed, count), erased);
 }
 
 /// Returns a cut of the store, as a file would have it.

@@ -104,7 +104,8 @@ class ShardTable {
   DISTRIB_DECL void update(std::uint64_t count, bool keep);
 
   /// Removes those of `keys` that the table has, with their rows and counts, as part of the last update, whose
-  /// gradients must still be there: `keep` as there. They go as evicted keys do, and a key that comes back begins anew. Only where any 64 bits are a key.
+  /// gradients must still be there: `keep` as there. They go as evicted keys do, and a key that comes back begins anew.
+  /// Only where any 64 bits are a key.
   DISTRIB_DECL void erase(std::span<const std::uint64_t> keys, bool keep);
 
   /// Writes the weights of `keys` to `to`, `dim` floats for each key.
