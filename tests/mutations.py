@@ -82,6 +82,10 @@ KNOWN = [
     ("ps/protocol/detail/tree_sum.hpp", "    drop_inside(at);\n", "", "ps/protocol/detail/tree_sum", "*any mixture*"),
     ("ps/protocol/detail/tree_sum.hpp", "    complete_ = width == 1;\n",
      "    complete_ = nodes_.empty();\n", "ps/protocol/detail/tree_sum", "*is dropped*"),
+    ("ps/protocol/detail/tree_sum.hpp", "    complete_ = width == 1;\n    nodes_.emplace(at, std::move(value));\n",
+     "    nodes_.emplace(at, std::move(value));\n    Rank sizes = 0;\n"
+     "    for (const auto& node : nodes_) sizes += Rank{1} << node.first.first;\n    complete_ = sizes >= ranks;\n",
+     "ps/protocol/detail/tree_sum", "*is dropped*"),
     ("ps/protocol/impl/sync_shard_core.ipp", "insert({{step, ranks}, checksum})", "insert({{step, ranks.first}, checksum})",
      "ps/protocol/sync_shard_core", "*equal names are compared*"),
     ("ps/protocol/impl/sync_shard_core.ipp", "has_tree && !began_in_order)", "has_tree)",

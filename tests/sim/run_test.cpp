@@ -306,7 +306,7 @@ TEST_CASE("A trainer whose ranks change ends with the bits of local mode that is
   const line_job::Setup setup{.workers = 3, .shards = 1, .parts = 2, .steps = 24};
   const auto builder = line_job::builder(line_model::write(folder.path()), setup).with_most_ranks(5);
   const support::ToldSeeds told = support::told_seeds();
-  const std::uint64_t seeds = told.count.value_or(trainers::seeds / 4);
+  const std::uint64_t seeds = told.count.value_or(trainers::seeds);
   unsigned wrong = 0, changed = 0;
   for (std::uint64_t seed = told.from; seed < told.from + seeds && wrong < 3; ++seed) {
     const sim::Outcome outcome =

@@ -7,6 +7,7 @@
 #include "support/catch.hpp"
 
 #include <distrib/core/bytes.hpp>
+#include <distrib/core/crc32c.hpp>
 #include <distrib/ps/job/rank_block.hpp>
 #include <distrib/ps/job/shard_layout.hpp>
 #include <distrib/ps/store/sum_blocks.hpp>
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -146,6 +148,13 @@ class RemembersBlocks : public SyncShardCore {
         if (block != ranks && block.meets(ranks)) met.push_back(&contribution);
     return met;
   }
+  /// Returns what came for a step, each block once.
+  [[nodiscard]] auto of_step(Step step) const -> std::vector<Contribution> {
+    std::vector<Contribution> came;
+    if (const auto known = came_.find(step); known != came_.end())
+      for (const auto& [block, contribution] : known->second) came.push_back(contribution);
+    return came;
+  }
   void remember(const Contribution& contribution) {
     came_.erase(came_.begin(), came_.upper_bound(step()));
     if (contribution.step > step()) came_[contribution.step].insert({contribution.ranks(), contribution});
@@ -184,6 +193,45 @@ struct CountsBeside : RemembersBlocks {
     remember(sent);
     SyncShardCore::push(peer, std::move(contribution), out);
   }
+};
+
+/// A step is complete when the sizes of the blocks that came add up to the number of ranks, whether or not they have the
+/// same ranks: what came is added, whatever is in it.
+class AddsUpSizes : public RemembersBlocks {
+ public:
+  template <class... Args>
+  explicit AddsUpSizes(const Job& job, Args&&... args)
+      : RemembersBlocks{job, std::forward<Args>(args)...}, ranks_{job.ranks} {}
+
+  void push(Peer peer, Contribution contribution, auto& out) {
+    const Contribution sent = contribution;
+    remember(sent);
+    SyncShardCore::push(peer, std::move(contribution), out);
+    Rank size = 0;
+    std::set<Rank> here;
+    for (const Contribution& one : of_step(sent.step)) {
+      size += one.ranks().end(ranks_) - one.rank;
+      for (Rank rank = one.rank; rank < one.ranks().end(ranks_); ++rank) here.insert(rank);
+    }
+    if (sent.step <= step() || size < ranks_ || here.size() == ranks_) return;
+    const ShardLayout& layout = store().layout();
+    const auto total = std::make_shared<AlignedBuffer>(layout.block_bytes());
+    AlignedBuffer part{layout.block_bytes()};
+    for (const Contribution& one : of_step(sent.step)) {
+      if (one.level == 0) decode_block(layout, one.block->bytes(), part.bytes());
+      else std::ranges::copy(one.block->bytes(), part.bytes().begin());
+      sum_blocks(layout, total->bytes(), part.bytes(), total->bytes());
+    }
+    Contribution all = sent;
+    all.rank = 0;
+    for (all.level = 0; all.ranks().end(ranks_) < ranks_;) ++all.level;
+    all.block = total;
+    all.checksum = crc32c(total->bytes());
+    SyncShardCore::push(peer, std::move(all), out);
+  }
+
+ private:
+  Rank ranks_;
 };
 
 /// A contribution is compared with the sum of a block that it is in.
@@ -230,6 +278,7 @@ const simulation::Planted mistakes[] = {
     {"a sum is rounded", simulation::run<RoundsSums>},
     {"the sum of a block is dropped, because a part is there", run_with_shard<DropsLarger>},
     {"the sum of a block is counted beside its parts", run_with_shard<CountsBeside>},
+    {"a step is complete when the sizes of what came add up", run_with_shard<AddsUpSizes>},
     {"a contribution is compared with the sum of a block that it is in", run_with_shard<ComparesWithWhatCovers>},
 };
 

@@ -83,6 +83,7 @@ TEST_CASE("TreeSum: what is inside a node that is there is dropped, and a node t
   CHECK(tree.add(6, 7, "6", sum));
   CHECK_FALSE(tree.complete());
   CHECK(tree.add(5, 7, "5", sum));
+  CHECK_FALSE(tree.complete());  // although 6 is kept where a block of two would be
   CHECK(tree.add({4, 1}, 7, "4+5", sum));  // in place of 5
   CHECK(tree.complete());
   CHECK(tree.total() == "(0..3+(4+5+6))");
