@@ -6,11 +6,9 @@
 
 #include "rpc/stream.hpp"
 #include "support/catch.hpp"
-#include "support/sanitizers.hpp"
+#include "support/counted_memory.hpp"
 
 #include <chrono>
-#include <cstdlib>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -18,34 +16,6 @@ using distrib::FrameKind;
 using distrib::rpc_errc;
 using stream::Bytes;
 using namespace std::chrono_literals;
-
-namespace {
-
-thread_local std::size_t allocated = 0;  // bytes, since the thread started
-
-}  // namespace
-
-// The sanitizers have their own operators; then nothing is counted.
-#define DISTRIB_TEST_COUNTS_MEMORY (!DISTRIB_TEST_ADDRESS_SANITIZER && !DISTRIB_TEST_THREAD_SANITIZER)
-
-#if DISTRIB_TEST_COUNTS_MEMORY
-// Counts all memory that C++ allocates in this program. Never inlined: g++ would see `free` where it expects `delete`.
-[[gnu::noinline]] auto operator new(std::size_t size) -> void* {
-  allocated += size;
-  if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc{};
-}
-[[gnu::noinline]] auto operator new(std::size_t size, std::align_val_t alignment) -> void* {
-  allocated += size;
-  const auto line = static_cast<std::size_t>(alignment);
-  if (void* const memory = std::aligned_alloc(line, (size + line - 1) / line * line)) return memory;
-  throw std::bad_alloc{};
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-#endif
 
 namespace {
 
@@ -63,7 +33,7 @@ auto announces(FrameKind kind, std::uint32_t head, std::uint32_t body) -> Bytes 
 template <class Core, class Event>
 auto costs(Core& core, Event event, const Bytes& bytes, std::size_t piece) -> std::size_t {
   std::vector<std::byte> lent(distrib::least_read_bytes);
-  const std::size_t before = allocated;
+  const std::size_t before = support::allocated;
   for (std::size_t at = 0; at < bytes.size() && core.reads();) {
     const auto space = core.read_space(lent).front;
     const std::size_t count = std::min({piece, space.size(), bytes.size() - at});
@@ -74,7 +44,7 @@ auto costs(Core& core, Event event, const Bytes& bytes, std::size_t piece) -> st
     }
     core.keep();
   }
-  return allocated - before;
+  return support::allocated - before;
 }
 
 auto greet(distrib::ServerCore& server) -> void {
@@ -88,10 +58,10 @@ constexpr std::size_t a_few_bytes = 1024;  // an answer with the reason, and wha
 }  // namespace
 
 TEST_CASE("Rpc stranger: memory is counted", "[simulation]") {
-  const std::size_t before = allocated;
+  const std::size_t before = support::allocated;
   const distrib::AlignedBuffer buffer(5'000);
   const std::vector<char> other(3'000);
-  if (DISTRIB_TEST_COUNTS_MEMORY) CHECK(allocated - before >= 8'000);
+  if (DISTRIB_TEST_COUNTS_MEMORY) CHECK(support::allocated - before >= 8'000);
 }
 
 TEST_CASE("Rpc stranger: bytes of another protocol end a server's connection at once and cost no memory",

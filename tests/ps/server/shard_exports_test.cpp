@@ -10,6 +10,7 @@
 
 #include "ps/exported_store.hpp"
 #include "support/catch.hpp"
+#include "support/counted_memory.hpp"
 #include "support/sanitizers.hpp"
 #include "support/temp_directory.hpp"
 
@@ -23,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -951,4 +953,121 @@ TEST_CASE("case C9: a job at position 9 goes on from an older cut with another r
   distrib::RowDigest served;
   for (const distrib::LogTable& table : replica.status().tables) served += table.digest;
   CHECK(served == trained);
+}
+
+TEST_CASE("P13: a key that was only counted, evicted or never seen is read as by a pull, to the bit", "[ps]") {
+  const support::TempDirectory directory;
+  ExportSettings settings;
+  settings.directory = directory / "log";
+  settings.every_steps = 400;
+  ExportingShard one{exported_store::job(1), 0, settings, 5};
+  one.open_at(nullptr);
+  const Instant now{};
+  std::set<std::uint64_t> had_row;
+  distrib::TableCut words;
+  while (one.step < 400) {
+    while (one.work(now)) {
+    }
+    one.train();
+    words = exported_store::cut_of(*one.store, one.step).tables[0];
+    const auto with_row = words.keys->as<std::uint64_t>().first(words.rows->size() / (2 * 3 * sizeof(float)));
+    had_row.insert(with_row.begin(), with_row.end());
+  }
+  while (one.work(now)) {
+  }
+  distrib::ModelReplica replica{{settings.directory}};
+  REQUIRE(replica.poll());
+  REQUIRE(replica.view().step() == 400);
+  const auto keys = words.keys->as<std::uint64_t>();
+  const auto with_row = keys.first(words.rows->size() / (2 * 3 * sizeof(float)));
+  std::map<std::string, std::vector<std::uint64_t>> kinds{{"unseen", {~std::uint64_t{0}, 1'000'000'007}}};
+  for (const std::uint64_t key : exported_store::universe()) {
+    if (std::ranges::find(with_row, key) != with_row.end()) continue;
+    kinds[std::ranges::find(keys, key) != keys.end() ? "counted"
+          : had_row.contains(key)                    ? "evicted"
+                                                     : "unseen"]
+        .push_back(key);
+  }
+  REQUIRE(kinds.size() == 3);
+  for (const auto& [kind, of_kind] : kinds)
+    for (const std::uint64_t key : of_kind) {
+      CAPTURE(kind, key);
+      std::vector<float> row(3);
+      replica.view().rows("words", std::span{&key, 1}, row);
+      REQUIRE(same_bits(row, pulled(*one.store, 0, key)));
+      CHECK(std::ranges::count(row, 0.0F) == 0);  // initial rows are not zeros
+      row.resize(5);
+      replica.view().rows("half", std::span{&key, 1}, row);
+      REQUIRE(same_bits(row, pulled(*one.store, 2, key)));
+    }
+}
+
+TEST_CASE("P14: an export takes memory for what has changed, and each shard writes only its own rows", "[ps]") {
+  constexpr std::uint64_t rows = 60'000;
+  constexpr std::size_t some = 2000;
+  const support::TempDirectory directory;
+  ExportSettings settings;
+  settings.directory = directory / "log";
+  settings.every_steps = 10;
+  distrib::Job job = exported_store::job(2);
+  job.tables.resize(1);
+  distrib::TableInfo& words = job.tables[0];
+  words.dim = 16;
+  words.min_count = 1;
+  words.max_rows = 0;
+  words.evict_after = 0;
+  std::vector<std::unique_ptr<ExportingShard>> shards;
+  for (const std::uint32_t number : {0U, 1U}) {
+    shards.push_back(std::make_unique<ExportingShard>(job, number, settings, 5));
+    shards.back()->open_at(nullptr);
+  }
+  Instant now{};
+  const auto work = [&] {
+    for (int turn = 0; turn < 4; ++turn) {
+      now += ShardExports::poll_every;
+      for (auto& shard : shards)
+        while (shard->work(now)) {
+        }
+    }
+  };
+  const auto train = [&](std::uint64_t first, std::uint64_t end) {
+    std::vector<std::uint64_t> keys;
+    for (; first < end; ++first) keys.push_back(first);
+    for (auto& shard : shards) exported_store::update(*shard->store, ++shard->step, {keys});
+  };
+  work();
+  for (std::uint64_t step = 0; step < 10; ++step) train(step * rows / 10, (step + 1) * rows / 10);
+  const std::size_t before_base = support::allocated;
+  work();
+  constexpr std::size_t row_bytes = 8 + 16 * sizeof(float);
+  if (DISTRIB_TEST_COUNTS_MEMORY) CHECK(support::allocated - before_base > rows * row_bytes);  // it is counted
+  REQUIRE(shards[0]->exports->status().step == 10);
+
+  for (std::uint64_t step = 1; step < 10; ++step) train(7, 9);
+  const std::size_t before_update = support::allocated;
+  train(100, 100 + some);
+  const std::size_t of_update = support::allocated - before_update;  // and of the copy of what has changed
+  const std::size_t before_delta = support::allocated;
+  work();
+  const std::size_t of_delta = support::allocated - before_delta;
+  REQUIRE(shards[1]->exports->status().step == 20);
+  CHECK(of_update < 16 * some * row_bytes);
+  CHECK(of_delta < 8 * some * row_bytes);
+  DirectoryLog log{settings.directory};
+  distrib::Error error;
+  const std::vector<distrib::LogEntry> list = list_log(log, 1, error);
+  REQUIRE(list.size() == 1);
+  std::size_t written = 0;
+  for (const std::uint32_t number : {0U, 1U}) {
+    const distrib::LogPart& part = list[0].manifest.parts.at(number);
+    CHECK_FALSE(part.on.empty());
+    const std::vector<std::byte> bytes = log.get(part.name, part.bytes, error);
+    const auto contents = distrib::parse_log_part(bytes, error);
+    REQUIRE(contents);
+    const distrib::PartTable& table = contents->tables.at(0);
+    written += table.rows();
+    for (std::size_t row = 0; row < table.rows(); ++row)
+      CHECK(shards[number]->store->layout().tables()[0].owns(table.key(row)));
+  }
+  CHECK(written == some + 2);
 }

@@ -8,6 +8,7 @@
 #include <distrib/optimizer/momentum.hpp>
 #include <distrib/optimizer/reduce.hpp>
 #include <distrib/optimizer/sgd.hpp>
+#include <distrib/sharding/virtual_shard.hpp>
 
 #include "ps/kept_rows.hpp"
 #include "support/catch.hpp"
@@ -1000,4 +1001,202 @@ TEST_CASE("TableStore: a copy does not have keys that appear and are evicted whi
     }
     CHECK(plain(taken(store)) == before);
   }
+}
+
+// Mistakes of other systems in tables whose rows go. docs/design/online.md has the list.
+
+namespace {
+
+/// A table that keeps at most `most` rows of each virtual shard, whose counts halve each 64 updates.
+auto crowded_job(std::uint64_t most, std::uint32_t min_count = 1) -> Job {
+  Job job = one_table(table_info("word", 4, 0));
+  job.tables[0].initializer = distrib::UniformInitializer{-1, 1};
+  job.tables[0].max_rows = most * 1024;
+  job.tables[0].half_life = 64;
+  job.tables[0].min_count = min_count;
+  return job;
+}
+
+/// The first keys of a virtual shard, ascending.
+auto crowded_keys(std::size_t count, std::uint32_t virtual_shard = 7) -> Keys {
+  Keys keys;
+  for (std::uint64_t key = 0; keys.size() < count; ++key)
+    if (distrib::virtual_shard(key) == virtual_shard) keys.push_back(key);
+  return keys;
+}
+
+auto part_of(const Keys& keys, std::size_t first, std::size_t size) -> Keys {
+  const auto begin = keys.begin() + static_cast<std::ptrdiff_t>(first);
+  return {begin, begin + static_cast<std::ptrdiff_t>(size)};
+}
+
+/// What a table has of a key with a row.
+struct KeptRow {
+  std::uint32_t frequency = 0;
+  Floats row;  // weights, then slots
+  auto operator==(const KeptRow&) const -> bool = default;
+};
+
+auto kept_rows(TableStore& store, std::size_t floats) -> std::map<std::uint64_t, KeptRow> {
+  const PlainCut cut = plain(cut_of(store))[0];
+  std::map<std::uint64_t, KeptRow> rows;
+  for (std::size_t i = 0; i < cut.rows.size() / floats; ++i) {
+    const auto begin = cut.rows.begin() + static_cast<std::ptrdiff_t>(i * floats);
+    rows[cut.keys[i]] = {cut.uses[2 * i], {begin, begin + static_cast<std::ptrdiff_t>(floats)}};
+  }
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("P5: a cut has the weights and the slots of one moment, and each of these floats was written", "[ps]") {
+  const Job job = crowded_job(16);
+  const ShardLayout layout{job, 0};
+  const distrib::JobUpdaters updaters{distrib::LazyAdam{}};
+  TableStore store{job, layout, updaters, plenty};
+  const Keys keys = crowded_keys(48);
+  std::uint64_t count = 0;
+  const auto update = [&](const Keys& some, std::uint64_t later = 1) {
+    count += later;
+    apply(store, layout, count, {gradients(job, {some}, static_cast<float>(count))});
+  };
+  for (int i = 0; i < 5; ++i) update(part_of(keys, 0, 16));
+  const auto before = plain(cut_of(store));
+  store.begin_copy();
+  std::size_t pieces = 0;
+  for (; !store.copy_some(1); ++pieces) update(part_of(keys, 0, 16));  // all weights and slots change
+  CHECK(pieces >= 15);  // one row at a time
+  CHECK(plain(taken(store)) == before);
+
+  // Other keys get the memory of rows that went. They have the rows that they have in memory that was never used.
+  for (const std::size_t first : {16U, 32U}) {
+    const Keys others = part_of(keys, first, 16);
+    update(others, 640);
+    const auto rows = kept_rows(store, 12);
+    CHECK(rows.size() == 14);
+    TableStore fresh{job, layout, updaters, plenty};
+    apply(fresh, layout, count, {gradients(job, {others}, static_cast<float>(count))});
+    const auto expected = kept_rows(fresh, 12);
+    for (const auto& [key, row] : rows) CHECK(row == expected.at(key));
+  }
+}
+
+TEST_CASE("P6: rows go after the update that has their keys, so an update writes no memory of another row", "[ps]") {
+  Job job = crowded_job(4);
+  job.tables[0].initializer = distrib::ZerosInitializer{};
+  job.tables[0].half_life = 0;
+  const ShardLayout layout{job, 0};
+  TableStore store{job, layout, {distrib::Sgd{.learning_rate = 1.0F}}, plenty};
+  store.keep_previous(true);
+  const Keys keys = crowded_keys(12);
+  std::mt19937_64 random{4};
+  std::size_t of_update = 0;  // keys that went by an update that has them
+  for (std::uint64_t count = 1; count <= 300; ++count) {
+    const auto before = kept_rows(store, 4);
+    Keys some;
+    for (const std::uint64_t key : keys)
+      if (random() % 3 == 0) some.push_back(key);
+    apply(store, layout, count, {gradients(job, {some})});
+    const auto after = kept_rows(store, 4);
+    REQUIRE(after.size() <= 4);
+    for (const auto& [key, kept] : after)  // each use has subtracted 1 from each weight since the row was made
+      REQUIRE(kept.row == Floats(4, -static_cast<float>(kept.frequency)));
+    for (const std::uint64_t key : some) of_update += after.contains(key) ? 0U : 1U;
+    Floats previous(4);
+    for (const std::uint64_t key : keys) {
+      const Bytes bytes = values(store, layout, {{key}}, true);
+      std::memcpy(previous.data(), bytes.data(), 4 * sizeof(float));
+      REQUIRE(previous == (before.contains(key) ? before.at(key).row : Floats(4)));
+    }
+  }
+  CHECK(of_update > 100);
+}
+
+TEST_CASE("P7: rows before an update, and those that it made, less those that went are the rows after it", "[ps]") {
+  const Job job = crowded_job(4);
+  const ShardLayout layout{job, 0};
+  TableStore store{job, layout, {distrib::Sgd{}}, plenty};
+  store.track_changes();
+  const Keys lists[] = {crowded_keys(12, 7), crowded_keys(12, 71), crowded_keys(12, 900)};
+  std::mt19937_64 random{4};
+  std::size_t went = 0;
+  for (std::uint64_t count = 1; count <= 300; ++count) {
+    const auto before = kept_rows(store, 4);
+    Keys some;
+    for (const Keys& list : lists)
+      for (const std::uint64_t key : list)
+        if (random() % 4 == 0) some.push_back(key);
+    std::ranges::sort(some);
+    apply(store, layout, count, {gradients(job, {some})});
+    const auto after = kept_rows(store, 4);
+    std::set<std::uint64_t> made;
+    Keys gone;
+    for (const std::uint64_t key : some)
+      if (!before.contains(key)) made.insert(key);
+    for (const auto& [key, row] : before)
+      if (!after.contains(key)) gone.push_back(key);
+    const distrib::ExportedRows exported = store.take_changes(false)[0];
+    CHECK(exported.gone == gone);
+    std::size_t gone_at_once = 0;
+    for (const std::uint64_t key : made) gone_at_once += after.contains(key) ? 0U : 1U;
+    went += gone.size() + gone_at_once;
+    const std::size_t rows = before.size() + made.size() - gone.size() - gone_at_once;
+    REQUIRE(after.size() == rows);
+    REQUIRE(store.sizes()[0].rows == rows);
+    REQUIRE(store.sizes()[0].keys == rows);
+    REQUIRE(exported.rows == rows);
+    // A count of a virtual shard that is wrong would let too many go, or too few.
+    for (const Keys& list : lists) {
+      const auto has = [&](std::uint64_t key) { return before.contains(key) || made.contains(key); };
+      const auto all = std::ranges::count_if(list, has);
+      const auto left = std::ranges::count_if(list, [&](std::uint64_t key) { return after.contains(key); });
+      REQUIRE(left == (all > 4 ? 3 : all));
+    }
+  }
+  CHECK(went > 300);
+}
+
+TEST_CASE("P15: a copy has rows that max_rows lets go while it is made, as they were", "[ps]") {
+  const Job job = crowded_job(16);
+  const ShardLayout layout{job, 0};
+  TableStore store{job, layout, {distrib::Adagrad{}}, plenty};
+  const Keys keys = crowded_keys(64);
+  apply(store, layout, 1, {gradients(job, {part_of(keys, 0, 16)})});
+  const auto before = plain(cut_of(store));
+  store.begin_copy();
+  REQUIRE_FALSE(store.copy_some(1));  // one row
+  for (const std::size_t first : {16U, 32U, 48U})  // all of the rows go, and others get their memory
+    apply(store, layout, 640 * first, {gradients(job, {part_of(keys, first, 16)}, 2.0F)});
+  while (!store.copy_some(1)) {
+  }
+  CHECK(plain(taken(store)) == before);
+  for (const auto& [key, row] : kept_rows(store, 8)) CHECK(key >= keys[48]);
+}
+
+TEST_CASE("P19: lookups change no row, no count and no memory, so a key has one value", "[ps]") {
+  const Job job = crowded_job(4, 2);
+  const ShardLayout layout{job, 0};
+  const distrib::JobUpdaters updaters{distrib::Adagrad{}};
+  TableStore store{job, layout, updaters, plenty};
+  TableStore other{job, layout, updaters, plenty};  // without lookups
+  const Keys keys = crowded_keys(16);  // with a row, evicted, only counted, never seen
+  for (TableStore* const one : {&store, &other}) {
+    for (const std::uint64_t count : {1U, 2U, 3U}) apply(*one, layout, count, {gradients(job, {part_of(keys, 4, 4)})});
+    for (const std::uint64_t count : {640U, 641U}) apply(*one, layout, count, {gradients(job, {part_of(keys, 0, 4)})});
+    apply(*one, layout, 642, {gradients(job, {part_of(keys, 8, 4)})});
+  }
+  const auto before = plain(cut_of(store));
+  REQUIRE(before[0].rows.size() / 8 < 8);
+  REQUIRE(before[0].keys.size() > before[0].rows.size() / 8);
+  const distrib::TableSize size = store.sizes()[0];
+  const Bytes first = values(store, layout, {keys});
+  for (int i = 0; i < 100; ++i) REQUIRE(values(store, layout, {keys}) == first);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const Bytes one = values(store, layout, {{keys[i]}});
+    CHECK(std::equal(one.begin(), one.begin() + 16, first.begin() + static_cast<std::ptrdiff_t>(16 * i)));
+  }
+  CHECK(store.sizes()[0] == size);
+  CHECK(plain(cut_of(store)) == before);
+  for (TableStore* const one : {&store, &other}) apply(*one, layout, 643, {gradients(job, {keys})});
+  CHECK(plain(cut_of(store)) == plain(cut_of(other)));
 }
