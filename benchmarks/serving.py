@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what online training and serving promise: lookups in a replica, alone and beside deltas; updates of a table that
-is full, beside the same stream to a table without a limit; steps of the click job with an export each 100 steps, beside the
-job without. Each in turns, medians of three. Prints lines of results.jsonl. usage: serving.py BUILD_DIRECTORY"""
+"""Measures what online training and serving promise: lookups in a replica, alone and beside deltas; updates and lookups of a
+table that is full, beside the same stream to a table without a limit; steps of the click job with an export each 100 steps,
+beside the job without. Each in turns, medians of three. Prints lines of results.jsonl. usage: serving.py BUILD_DIRECTORY"""
 import json
 import os
 import pathlib
@@ -15,7 +15,7 @@ from result import result
 TURNS = 3
 LOOKUPS = 25  # million in a second, of one thread
 BESIDE, STEPS = 0.7, 0.97
-UPDATES = {"512/new_percent:16": 0.6, "2048/new_percent:70": 0.7}  # of the updates without a limit
+UPDATES, LOOKUPS_OF_FULL = (0.6, 0.7), 0.95  # of a table without a limit; the updates of each stream
 EXAMPLES, STEPS_OF_JOB, TURNS_OF_JOB = 60_000, 3000, 5
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "TF_CONFIG"}
 
@@ -32,19 +32,18 @@ def lookups(build):
     print(result("rows of deltas beside lookups", deltas, alone, "lookups alone", "M/s", None))
 
 
-def updates(build):
-    told = json.loads(output([build / "benchmarks/benchmark_ps_row_quota_benchmark", "--benchmark_format=json",
-                              f"--benchmark_repetitions={TURNS}", "--benchmark_enable_random_interleaving=true"]))
-    runs = [run for run in told["benchmarks"] if run.get("run_type") != "aggregate"]
-    for what, target in UPDATES.items():
-        of = lambda limit, figure: statistics.median(
-            run[figure] for run in runs if f"rows_ki:{what}/max_rows:{limit}" in run["name"])
-        rows, percent = what.split("/new_percent:")
-        name = f"{rows} Ki rows, {percent} % new"
-        print(result(f"updates, {name}", of(1, "items_per_second") / 1e6, of(0, "items_per_second") / 1e6, "without a limit",
-                     "M/s", target))
-        slowest = of(0, "slowest_ms")
-        print(result(f"slowest update, {name}", of(1, "slowest_ms"), slowest, "without a limit", "ms", (slowest + 1) / slowest))
+def full_table(build):
+    """Updates and lookups of a table that is full, beside one without a limit that gets the same keys in the same process."""
+    runs = [[json.loads(line) for line in output([build / "benchmarks/benchmark_ps_row_quota_benchmark"]).splitlines()]
+            for _ in range(TURNS)]
+    for stream, target in enumerate(UPDATES):
+        of = lambda figure: statistics.median(run[stream][figure] for run in runs)
+        name = f"{runs[0][stream]['rows_ki']} Ki rows, {runs[0][stream]['new_percent']} % new"
+        for what, least in ("updates", target), ("lookups", LOOKUPS_OF_FULL):
+            unlimited = of(what) / 1e6
+            print(result(f"{what}, {name}", of(what + "_ratio") * unlimited, unlimited, "without a limit", "M/s", least))
+        slowest = of("slowest_ms")
+        print(result(f"slowest update, {name}", of("slowest_of_full_ms"), slowest, "without a limit", "ms", (slowest + 1) / slowest))
 
 
 def steps(build):
@@ -66,7 +65,7 @@ def steps(build):
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    for part in lookups, updates, steps:
+    for part in lookups, full_table, steps:
         part(build)
         sys.stdout.flush()
 
