@@ -13,7 +13,7 @@
 #                               tests/soak/tables.py names the options
 #        tests/run.sh soak serving [OPTION...]   of these training, export and serving at once, 30 minutes without kills and
 #                               30 with them unless told; until 1000 positions were compared (kills --positions 1000); with
-#                               a million rows (fresh); tests/soak/serving.py names the options
+#                               a million rows (fresh); from a stream (stream); tests/soak/serving.py names the options
 #        tests/run.sh soak local_steps [OPTION...]   of these local steps: bytes and accuracy, some minutes;
 #                               tests/soak/local_steps.py names the options
 #        tests/run.sh soak wire_format [OPTION...]   of these rounded numbers on the wire: bytes and accuracy, some minutes;

@@ -6,6 +6,7 @@
 
 #include <distrib/cluster/launched_task.hpp>
 #include <distrib/core/usable_cpus.hpp>
+#include <distrib/data/follow_files.hpp>
 #include <distrib/data/remote_tfrecords.hpp>
 #include <distrib/ecosystem.hpp>
 
@@ -52,17 +53,15 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
   if (s.export_ms != 0) exports.every = std::chrono::milliseconds{s.export_ms};
   if (s.export_bfloat16) exports.rows_as = distrib::FloatFormat::bfloat16;
   distrib::IoPool pool{flags.local() ? distrib::usable_cpus() : 2};
-  auto trainer =
+  const auto job =
       distrib::train(WideDeep{.min_count = s.min_count, .max_rows = s.max_rows, .half_life = s.half_life})
-          .with_data(read("train-*").shuffle(s.seed).batch(s.batch))
           .with_consistency(consistency)
           .with_updater(distrib::Adagrad{.learning_rate = s.deep_rate, .initial_accumulator_value = 1e-4F})
           .with_updater("wide/", distrib::Ftrl{.learning_rate = s.wide_rate, .initial_accumulator_value = 1e-3F})
-          .with_hooks(distrib::StopAtStep{s.steps},
-                      distrib::SaveCheckpoint{
-                          .directory = s.checkpoints, .every_steps = s.save_every, .incremental = s.incremental},
-                      exports, distrib::WriteSummaries{s.out + "/events"},
-                      distrib::Evaluate{read("test-*").batch(500), s.evaluate_every}, distrib::ShowProgress{})
+          .with_hooks(
+              distrib::SaveCheckpoint{
+                  .directory = s.checkpoints, .every_steps = s.save_every, .incremental = s.incremental},
+              exports, distrib::WriteSummaries{s.out + "/events"}, distrib::ShowProgress{})
           .with_object_stores(object_stores())
           .with_seed(s.seed)
           .with_local_mode({.workers = s.workers, .shards = s.shards, .erased = erased_keys(s)})
@@ -72,15 +71,29 @@ auto train(const Settings& s, const distrib::ClusterFlags& flags, const distrib:
                               .replay_budget_bytes = s.replay_kib << 10,
                               .rank_steps_ahead = s.steps_ahead,
                               .secret = secret,
-                              .tls = tls_of_job()})
-          .build(pool, flags);
-  const int code = trainer.run();
-  if ((flags.local() || flags.is_chief()) && trainer.result().steps != 0) {
-    auto numbers = trainer.result().metrics.values();  // log_loss, auc
-    if (const auto best = auc_of_generator(s.data)) numbers.emplace_back("auc_of_generator", *best);
-    distrib::write_result_json(s.out + "/summary.json", trainer.result(), s.out + "/events", numbers, object_stores());
-  }
-  return code;
+                              .tls = tls_of_job()});
+  const auto run = [&](auto trainer) {
+    const int code = trainer.run();
+    if ((flags.local() || flags.is_chief()) && trainer.result().steps != 0) {
+      auto numbers = trainer.result().metrics.values();  // log_loss, auc
+      if (const auto best = auc_of_generator(s.data)) numbers.emplace_back("auc_of_generator", *best);
+      distrib::write_result_json(s.out + "/summary.json", trainer.result(), s.out + "/events", numbers,
+                                 object_stores());
+    }
+    return code;
+  };
+  if (!s.stream_log.empty())  // files that are added while the job runs, which has no last step
+    return run(
+        job.with_data(distrib::FollowFiles{
+                          .directory = s.data, .pattern = "train-*", .log = s.stream_log, .open_store = object_stores()}
+                          .schema(label_feature, numbers_feature, categories_feature)
+                          .batch(s.batch))
+            .with_hooks(distrib::ProgressiveValidation{100})
+            .build(pool, flags));
+  return run(
+      job.with_data(read("train-*").shuffle(s.seed).batch(s.batch))
+          .with_hooks(distrib::StopAtStep{s.steps}, distrib::Evaluate{read("test-*").batch(500), s.evaluate_every})
+          .build(pool, flags));
 }
 
 }  // namespace

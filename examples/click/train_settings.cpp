@@ -30,6 +30,9 @@ auto read_flags(const std::vector<std::string>& arguments) -> Settings {
       "Example: click_train --data=build/data/click --out=out --steps=3000"};
   app.add_option("--data", s.data, "Directory with train-* and test-* TFRecords, or a URL, s3://bucket/data")
       ->required();
+  app.add_option("--stream_log", s.stream_log,
+                 "Directory or URL of a log: the job follows the files train-* that are added to DATA, without a last "
+                 "step; empty: it trains on those that are there");
   app.add_option("--out", s.out, "Directory for checkpoint, events and summary.json, or a URL, s3://bucket/run")
       ->capture_default_str();
   app.add_option("--checkpoints", s.checkpoints, "Directory or URL of the checkpoints; empty: OUT/checkpoint");

@@ -17,7 +17,7 @@
 
 /// The settings of the click job, from its flags.
 struct Settings {
-  std::string data, out = "click", mode = "sync", checkpoints, exported;
+  std::string data, out = "click", mode = "sync", checkpoints, exported, stream_log;
   std::uint64_t steps = 0, batch = 64, seed = 1, save_every = 1000, evaluate_every = 0, start_within = 300;
   std::uint64_t max_rows = 0, half_life = 0, export_every = 100, export_ms = 0, replay_kib = 256 << 10;
   std::uint64_t steps_ahead = 1000;

@@ -13,10 +13,14 @@ default the first two run, in this order.
   kills   the same job, with a kill -9 of one of the five processes each --every (20) seconds, once the job has come
           further than before the last kill. With --positions: until the server was seen at so many positions instead, and
           each of these was compared with its manifest; a parameter server, a worker and the server must have been killed
+  stream  the same without kills for --seconds, from files that are added while it runs, without a last step. Files that
+          every kept checkpoint is behind are removed. Beside the memory of each process, the bytes of the log of the
+          stream, of the log of the export, of the checkpoints and of the followed files are bounded: in the last four
+          fifths of the time, the most in the second half may be 10 % above that in the first half (judged from 120 s on)
   fresh   without kills: both tables have --rows rows (1000000) before updates are followed for --seconds. Each position
           that the server was seen at must have the digests of the manifest
 
-In the first two jobs
+In the first two jobs, and in stream,
   - the server must have the digests of the manifest at each position that it serves, and positions never fall;
   - the rows of each checkpoint, and the state that a reader in Python makes of the log, must have these digests, too;
   - an answer to the same lines at the same position must always be the same, and be what Python computes from the log.
@@ -36,6 +40,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import statistics
 import struct
@@ -56,6 +61,8 @@ PS, WORKERS = ["ps0", "ps1"], ["worker0", "worker1"]  # worker0 is the chief
 TRAINING = PS + WORKERS
 EXAMPLES, LINES = 200_000, 24
 GROWTH, LATENCY, LEAST_FOR_MEMORY = 0.05, 1.0, 600
+GROWTH_OF_FILES, LEAST_FOR_FILES = 0.1, 120
+BATCH, AHEAD = 48, 3  # records of a batch; files of a stream that wait for the job
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "TF_CONFIG"}
 TABLES = {"wide/weights": 1, "deep/embeddings": 16}
 COLUMNS, NUMBERS = 26, 13
@@ -172,10 +179,10 @@ class Run:
         ports = free_ports(len(TRAINING) + 1)
         hosts = [f"127.0.0.1:{port}" for port in ports]
         self.servers, self.server = hosts[:len(PS)], hosts[-1]
-        options = {"batch": 48, "max_rows": 20_000, "evaluate_every": 1_000_000_000, **train}
+        options = {"batch": BATCH, "max_rows": 20_000, "evaluate_every": 1_000_000_000, **train}
         given = {option.lstrip("-").partition("=")[0] for option in setting.options if option.startswith("--")}
-        train = [setting.build / "examples/click_train", "--data", data or setting.data(), "--out", self.out, "--steps", steps,
-                 "--export", self.out / "log",
+        train = [setting.build / "examples/click_train", "--data", data or setting.data(), "--out", self.out,
+                 *(("--steps", steps) if steps else ()), "--export", self.out / "log",
                  *(f"--{option}={value}" for option, value in options.items() if option not in given), *setting.options,
                  f"--ps_hosts={','.join(self.servers)}", f"--worker_hosts={','.join(hosts[len(PS):-1])}"]
         self.tasks = {name: Task([*map(str, train), f"--job_name={name[:-1]}", f"--task_index={name[-1]}"], ENVIRONMENT, 200)
@@ -184,6 +191,7 @@ class Run:
                                     ENVIRONMENT, 200)
         self.rss = {name: [] for name in self.tasks}  # when it was looked at, and KiB of resident memory
         self.over, self.errors, self.threads, self.kills = threading.Event(), [], [], []
+        self.looks = []  # more of them: seconds between two, and the function
         self.reached = [(time.monotonic(), 0)]  # the last look before a step was done, and the step
         self.served = {}  # position: (time, step, digests)
         self.manifests = {}  # position: (step, digests)
@@ -330,6 +338,8 @@ class Run:
             task.start()
         for seconds, look in ((0.1, self.look_at_steps), (0.05, self.look_at_server), (0.2, self.look_at_log),
                               (0.5, self.look_at_memory)):
+            self.look(seconds, look)
+        for seconds, look in self.looks:
             self.look(seconds, look)
         if not rows:
             self.look(0.1, self.look_at_answers)
@@ -483,6 +493,77 @@ class Run:
         return good
 
 
+class StreamRun(Run):
+    """A job that trains from files which are added while it runs, and which has no last step. What is on the disk stays
+    bounded, because files go when no kept checkpoint is before their last record."""
+
+    def __init__(self, setting, seconds, **train):
+        self.incoming = setting.work / "incoming"
+        self.incoming.mkdir()
+        super().__init__(setting, "stream", None, seconds, data=self.incoming,
+                         stream_log=setting.work / "stream/records", **train)
+        self.files = sorted(setting.data().glob("train-*"))
+        self.records = EXAMPLES // len(self.files)  # of a file
+        self.added = self.removed_files = 0
+        self.places = {"log of the stream": self.out / "records", "export log": self.out / "log",
+                       "checkpoints": self.out / "checkpoint", "followed files": self.incoming}
+        self.disk = {name: [] for name in self.places}  # when it was looked at, and bytes
+        self.looks = [(0.1, self.add_files), (0.2, self.look_at_disk)]
+
+    def files_of(self, step):
+        """Returns how many files the steps up to this one have used to the end."""
+        return step * BATCH * len(WORKERS) // self.records
+
+    def add_files(self):
+        """Adds files before they are needed, and removes those that no kept checkpoint needs."""
+        while self.added < self.files_of(self.reached[-1][1]) + AHEAD:
+            name = f"train-{self.added:08}"
+            shutil.copyfile(self.files[self.added % len(self.files)], self.incoming / f"_{name}")
+            (self.incoming / f"_{name}").rename(self.incoming / name)
+            self.added += 1
+        kept = [int(path.stem.rpartition("-")[2]) for path in (self.out / "checkpoint").glob("model.ckpt-*.index")]
+        while kept and self.removed_files < self.files_of(min(kept)):
+            (self.incoming / f"train-{self.removed_files:08}").unlink()
+            self.removed_files += 1
+
+    def look_at_disk(self):
+        for name, place in self.places.items():
+            self.disk[name].append((time.monotonic(), bytes_below(place)))
+
+    def check(self):
+        super().check()
+        if not self.removed_files:
+            raise Failure(f"none of the {self.added} files could be removed")
+        print(f"stream: {self.added} files of {self.records} records were added, {self.removed_files} of them removed",
+              flush=True)
+
+    def space(self):
+        """True if nothing grew on the disk, or if the run was too short to tell."""
+        judged = self.seconds >= LEAST_FOR_FILES
+        good = True
+        for name, sizes in self.disk.items():
+            begin, end = sizes[0][0], sizes[-1][0]
+            late = [size for when, size in sizes if when > begin + (end - begin) / 5]
+            first, second = max(late[:len(late) // 2]), max(late[len(late) // 2:])
+            fits = second <= (1 + GROWTH_OF_FILES) * first
+            good = good and (fits or not judged)
+            print(f"stream: {name}: at most {first / 2**20:.3f} MiB, then {second / 2**20:.3f} MiB: "
+                  f"{'good' if fits else 'MISSED' if judged else 'too short'}", flush=True)
+        return good
+
+
+def bytes_below(place):
+    """Returns the bytes of the files below a directory. A file may go meanwhile."""
+    found = 0
+    for directory, _, names in os.walk(place):
+        for name in names:
+            try:
+                found += os.stat(os.path.join(directory, name)).st_size
+            except FileNotFoundError:
+                pass
+    return found
+
+
 def position_of(manifest):
     return int(re.match(r"manifests/(\d+)-", manifest)[1])
 
@@ -549,7 +630,7 @@ def main():
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     given = parser.parse_args(sys.argv[1:cut])
     tests = given.tests or ["flat", "kills"]
-    if unknown := set(tests) - {"flat", "kills", "fresh"}:
+    if unknown := set(tests) - {"flat", "kills", "stream", "fresh"}:
         parser.error(f"no test {unknown.pop()}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     good, runs = True, []
@@ -582,21 +663,25 @@ def main():
                 print(f"trial: {setting.rate:.0f} steps/s; so a position each {export_every} steps, a checkpoint each "
                       f"{save_every}", flush=True)
             for test in tests:
+                intervals = {"export_every": export_every, "save_every": save_every}
                 positions = given.positions if test == "kills" else None
-                run = ran[test] = Run(setting, test, steps, given.seconds, positions, export_every=export_every,
-                                      save_every=save_every)
+                run = StreamRun(setting, given.seconds, **intervals) if test == "stream" else Run(
+                    setting, test, steps, given.seconds, positions, **intervals)
+                ran[test] = run
                 runs.append(run)
                 took = run.go(given.every if test == "kills" else None)
                 run.check()
                 print(f"{test}: {took:.0f} s, {len(run.kills)} kills: "
                       + ", ".join(f"{run.kills.count(name)} of {name}" for name in run.tasks), flush=True)
                 good = run.latency() and good
-                if test == "flat":
+                if test != "kills":
                     good = run.memory() and good
                 elif not run.kills:
                     raise Failure("nothing was killed")
-            if len(ran) == 2:
-                flat, kills = ({step: digests for step, digests in ran[test].manifests.values()} for test in tests)
+                if test == "stream":
+                    good = run.space() and good
+            if "flat" in ran and "kills" in ran:
+                flat, kills = ({step: digests for step, digests in ran[test].manifests.values()} for test in ("flat", "kills"))
                 both = flat.keys() & kills.keys()
                 if not both or any(flat[step] != kills[step] for step in both):
                     raise Failure("the digests of a step differ with kills")
