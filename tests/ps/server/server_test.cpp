@@ -346,6 +346,9 @@ TEST_CASE("Server: a running job of ten thousand ranks is shown whole, in less t
                           columns["here"][rank] == (rank == 7'777 ? 1 : 0) && expected.here == (rank == 7'777);
     if (!is_shown) FAIL("rank " << rank << " is not shown as it is");
   }
+  worker.client->stop();
+  support::run_until(context, [&] { return worker.is_over; });
+  CHECK(worker.end.code == 1);
 }
 
 TEST_CASE("Server: an address for metrics that is in use is an error", "[ps]") {
