@@ -44,14 +44,14 @@ TEST_CASE("CutChain: a cut that the user keeps, or that must be whole, begins a 
   CHECK(saved(chain, 58, {1000, std::nullopt}) == std::nullopt);
 }
 
-TEST_CASE("CutChain: a chain ends before a start reads twice the bytes of a whole cut, or at 50 links", "[ps]") {
+TEST_CASE("CutChain: a chain ends before its bytes pass those of its whole cut, or at 50 links", "[ps]") {
   CutChain chain = never_kept();
   saved(chain, 1);
-  for (Step step = 2; step <= 11; ++step) CHECK(saved(chain, step) == step - 1);  // ten times 100 on 1000
+  for (Step step = 2; step <= 11; ++step) CHECK(saved(chain, step) == step - 1);  // ten times 100 of 1000
   CHECK(saved(chain, 12) == std::nullopt);
-  CHECK(saved(chain, 13, {1500, 2000}) == 12);  // the table has grown: 1000 + 2000
-  CHECK(saved(chain, 14, {1500, 1}) == std::nullopt);
-  CHECK(saved(chain, 15, {1000, 501}) == std::nullopt);  // it has shrunk: 1500 + 501
+  CHECK(saved(chain, 13, {2000, 1001}) == std::nullopt);
+  CHECK(saved(chain, 14, {1000, 2000}) == 13);
+  CHECK(saved(chain, 15, {1000, 1}) == std::nullopt);
   for (Step step = 16; step < 16 + CutChain::most_links; ++step) CHECK(saved(chain, step, {1000, 1}) == step - 1);
   CHECK(saved(chain, 16 + CutChain::most_links, {1000, 1}) == std::nullopt);
 }

@@ -20,7 +20,7 @@ inline namespace v0 {
 ///
 /// Whole is the first cut of a process, the first after a load, each that the user keeps, each up to the newest step
 /// that there was a cut of, and each that was asked for. And a chain ends, with a whole cut, when it has `most_links`
-/// links, or if a start would read more than twice the bytes that a whole cut has now, with all links of the chain.
+/// links, or if its bytes would pass those of its whole cut: so a start reads at most twice the bytes of a whole cut.
 ///
 /// Cuts that are begun are numbered from 1. What changed since a base is known by the numbers: see
 /// `TableStore::begin_copy`. A cut that never becomes durable does no harm: the next one stands on the base before.

@@ -11,7 +11,7 @@ inline namespace v0 {
 DISTRIB_DECL auto CutChain::begin(Step step, const Sizes& sizes, bool whole) -> Begun {
   Link link{step, ++begun_, 0, 0, sizes.whole};
   if (!whole && base_ && sizes.changed && step > newest_ && !is_kept_(step) && base_->links < most_links &&
-      base_->whole_bytes + base_->bytes + *sizes.changed <= 2 * sizes.whole)
+      base_->bytes + *sizes.changed <= base_->whole_bytes)
     link = {step, begun_, base_->links + 1, base_->bytes + *sizes.changed, base_->whole_bytes};
   newest_ = std::max(newest_, step);
   pending_.push_back(link);
