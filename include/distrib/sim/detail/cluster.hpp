@@ -109,6 +109,7 @@ class Cluster {
   // --- the end ---
 
   DISTRIB_DECL auto is_over() -> bool;
+  [[nodiscard]] DISTRIB_DECL auto one_task_is_done() const -> bool;
   // Starts processes again whose ranks have retired: they may be wanted later.
   DISTRIB_DECL void replace_retired(Rank rank);
   // Ends the other processes of a rank that is done.

@@ -101,6 +101,7 @@ DISTRIB_DECL void Cluster::lose_worker() {
   for (const auto& process : of.processes) process->die();
   if (!comes_back) return;
   world_.scheduler.after(2 * world_.options.lost_after, [this, rank] {
+    if (one_task_is_done()) return;
     world_.tell("simulation", "starts a lost rank again: " + std::to_string(rank));
     start(rank);
   });
@@ -285,6 +286,11 @@ DISTRIB_DECL auto Cluster::is_over() -> bool {
   if (!std::exchange(world_.one_ended, false)) return false;
   bool all = true;
   for (Rank rank = 0; rank < ranks_.size(); ++rank) replace_retired(rank);
+  // A rank that was lost and comes back too late waits for a task that has ended, until it gives up; and tasks that are
+  // left wait for it.
+  if (one_task_is_done())
+    for (const Rank rank : world_.lost)
+      for (const auto& process : ranks_[rank].processes) process->die();
   for (Rank rank = 0; rank < ranks_.size(); ++rank) {
     RankState& of = ranks_[rank];
     for (const auto& process : of.processes) of.done = of.done || process->is_done();
@@ -295,6 +301,10 @@ DISTRIB_DECL auto Cluster::is_over() -> bool {
   }
   for (const auto& task : tasks_) all = all && (task->is_done() || !refusals().empty());
   return all;
+}
+
+DISTRIB_DECL auto Cluster::one_task_is_done() const -> bool {
+  return std::ranges::any_of(tasks_, [](const auto& task) { return task->is_done(); });
 }
 
 DISTRIB_DECL void Cluster::replace_retired(Rank rank) {
