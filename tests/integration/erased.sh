@@ -39,8 +39,9 @@ def refused(asked, code, sentence):
 def newest_step():
     try:
         log = Log("erased/log")
-        return log.manifest(log.head()["manifest"])["step"]
-    except (OSError, KeyError):
+        newest = log.head()["manifest"]
+        return log.manifest(newest)["step"] if newest else 0
+    except OSError:
         return 0
 
 
