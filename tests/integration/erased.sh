@@ -9,7 +9,7 @@ set -euo pipefail
 unset TF_CONFIG NO_COLOR DISTRIB_TLS_DIRECTORY DISTRIB_SECRET DISTRIB_SECRET_FILE
 
 "$programs/click_convert" data --generate 4000 400 >convert.txt
-train=("$programs/click_train" --data data --batch 16 --steps 160 --save_every 20 --evaluate_every 160)
+train=("$programs/click_train" --data data --batch 16 --steps 600 --save_every 50 --evaluate_every 600)
 hash_of() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1] + "/summary.json"))["parameters_sha256"])' "$1"; }
 
 head -c 32 /dev/urandom >secret
