@@ -45,6 +45,16 @@ def newest_step():
         return 0
 
 
+def loaded(position=None):
+    """Returns the tables of a position, the newest one by default. What is read may be removed meanwhile."""
+    for _ in range(20):
+        try:
+            return Log("erased/log").load(position)[1]
+        except FileNotFoundError:
+            pass
+    sys.exit(f"position {position} cannot be read")
+
+
 def erased(keys, *arguments):
     """Erases keys while no step is done. Then the position of the step after which they go must be without them. Returns
     what was printed."""
@@ -68,7 +78,7 @@ def erased(keys, *arguments):
         if int(entry[1]) not in left:  # the machine is so busy that steps are left out: the bits show it below
             print(f"step {entry[1]} was not exported, but {sorted(left)}")
             continue
-        _, state = log.load(left[int(entry[1])])
+        state = loaded(left[int(entry[1])])
         found = [key for key in entry[5].split(",") if int(key) in state[table]]
         if found:
             sys.exit(f"after step {entry[1]} the keys {found} are there")
@@ -77,8 +87,7 @@ def erased(keys, *arguments):
 
 
 def some_keys(number):
-    _, state = Log("erased/log").load()
-    return sorted(state[table])[:number]
+    return sorted(loaded()[table])[:number]
 
 
 refused(erase("--table", table, "5"), 69, "127.0.0.1")
