@@ -347,7 +347,8 @@ DISTRIB_DECL void ExportCore::written(std::uint64_t step, LogPart part, std::vec
 
 DISTRIB_DECL void ExportCore::base_taken() {
   give_up_own_base();
-  own_base_.emplace().base.label = planned_label_;
+  own_base_ = OwnBase{};
+  own_base_->base.label = planned_label_;
 }
 
 DISTRIB_DECL void ExportCore::base_written(std::uint64_t label, std::string name, std::uint64_t bytes) {

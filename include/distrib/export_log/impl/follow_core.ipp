@@ -112,7 +112,8 @@ DISTRIB_DECL auto FollowCore::begins_with_named_base() -> bool {
     const auto named =
         std::ranges::find_if(named_, [&](const std::vector<LogBase>& bases) { return oldest.is_place_of(bases); });
     if (named == named_.end()) return false;
-    place_.emplace().links = chain_.size();
+    place_ = Place{};
+    place_->links = chain_.size();
     for (const LogBase& base : *named) {
       place_->parts.push_back({base.name, base.bytes, {}, {}});
       place_->bytes_left += base.bytes;
