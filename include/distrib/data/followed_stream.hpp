@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,6 +29,19 @@ struct FollowedStreamOptions {
   std::chrono::milliseconds believe_after{10'000};  ///< For so long, what is gone or replaced may be seen late.
 };
 
+namespace detail {
+
+/// How a followed stream tells the time, and waits. Tests have a clock of their own.
+struct StreamClock {
+  std::function<std::chrono::steady_clock::time_point()> now;
+  std::function<void(std::chrono::milliseconds)> sleep;
+
+  /// The clock of the system.
+  [[nodiscard]] static DISTRIB_DECL auto of_system() -> StreamClock;
+};
+
+}  // namespace detail
+
 /// The records of a place as batches: which records are in which batch stands in a log that all processes of a job
 /// share (`StreamLogFiles`). The process that needs a batch which the log does not have looks at the place, and
 /// proposes what it finds there. Before records are logged, and before they are used, they are compared with the log.
@@ -39,6 +53,9 @@ class FollowedStream {
  public:
   /// Reads the log. Errors: `data_errc::bad_batch_size`; `stream_errc::no_log`, `other_batch_size`.
   DISTRIB_DECL FollowedStream(std::unique_ptr<StreamPlace> place, FollowedStreamOptions options, ErrorRef to);
+  /// The same with a log that lies elsewhere, and another clock.
+  DISTRIB_DECL FollowedStream(std::unique_ptr<StreamPlace> place, FollowedStreamOptions options, StreamLogFiles log,
+                              detail::StreamClock clock, ErrorRef to);
 
   [[nodiscard]] auto options() const noexcept -> const FollowedStreamOptions& { return options_; }
   /// What the data are, for messages.
@@ -81,6 +98,7 @@ class FollowedStream {
   mutable std::mutex mutex_;
   std::unique_ptr<StreamPlace> place_;
   StreamLogFiles log_files_;
+  detail::StreamClock clock_;
   SharedStreamLog log_;
   std::optional<Clock::time_point> looked_;  // when the log did not get a batch
   std::optional<Clock::time_point> tried_;  // when the records of a batch could not be used

@@ -8,6 +8,7 @@
 #include <distrib/stream_log/error.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -26,11 +27,21 @@ DISTRIB_DECL auto is_seen_late(const Error& error) noexcept -> bool {
   return error.code == stream_errc::source_gone || error.code == stream_errc::source_replaced;
 }
 
+DISTRIB_DECL auto StreamClock::of_system() -> StreamClock {
+  return {[] { return std::chrono::steady_clock::now(); },
+          [](std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }};
+}
+
 }  // namespace detail
 
 DISTRIB_DECL FollowedStream::FollowedStream(std::unique_ptr<StreamPlace> place, FollowedStreamOptions options,
                                             ErrorRef to)
-    : options_{std::move(options)}, place_{std::move(place)}, log_files_{options_.log, options_.open_store} {
+    : FollowedStream{std::move(place), options, StreamLogFiles{options.log, options.open_store},
+                     detail::StreamClock::of_system(), to} {}
+
+DISTRIB_DECL FollowedStream::FollowedStream(std::unique_ptr<StreamPlace> place, FollowedStreamOptions options,
+                                            StreamLogFiles log, detail::StreamClock clock, ErrorRef to)
+    : options_{std::move(options)}, place_{std::move(place)}, log_files_{std::move(log)}, clock_{std::move(clock)} {
   detail::ErrorOut error{to};
   if (options_.batch_size == 0 || options_.batch_size > std::uint64_t{1} << 31)
     error = {data_errc::bad_batch_size, place_->name()};
@@ -74,21 +85,21 @@ DISTRIB_DECL void FollowedStream::continue_after(std::uint64_t batches, ErrorRef
   detail::ErrorOut error{to};
   if (batches == 0) return;
   // A version that another machine has written may be seen late.
-  const auto deadline = Clock::now() + options_.believe_after;
+  const auto deadline = clock_.now() + options_.believe_after;
   for (;;) {
     {
       const std::lock_guard lock{mutex_};
       check_begin(batches, error);
     }
     const bool may_be_late = error.code == stream_errc::log_behind || detail::is_place_away(error);
-    if (!may_be_late || Clock::now() >= deadline) return;
+    if (!may_be_late || clock_.now() >= deadline) return;
     pause();
   }
 }
 
 DISTRIB_DECL void FollowedStream::pause() const {
   using std::chrono::milliseconds;
-  std::this_thread::sleep_for(std::clamp(options_.look_every, milliseconds{1}, milliseconds{1'000}));
+  clock_.sleep(std::clamp(options_.look_every, milliseconds{1}, milliseconds{1'000}));
 }
 
 DISTRIB_DECL void FollowedStream::check_begin(std::uint64_t batches, Error& error) {
@@ -124,7 +135,7 @@ DISTRIB_DECL void FollowedStream::let_go(std::uint64_t batches, ErrorRef to) {
 
 // Returns the batch if the log has it and its records are there. Null without an error: they are not, or not yet.
 DISTRIB_DECL auto FollowedStream::look_for(std::uint64_t batch, Error& error) -> std::shared_ptr<const StreamBatch> {
-  const auto now = Clock::now();
+  const auto now = clock_.now();
   const auto is_early = [&](std::optional<Clock::time_point>& last) {
     if (last && now - *last < options_.look_every) return true;
     last.reset();
