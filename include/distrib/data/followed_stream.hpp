@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -77,7 +78,7 @@ class FollowedStream {
   DISTRIB_DECL void continue_after(std::uint64_t batches, ErrorRef to);
 
   /// No restart will ask for the first `batches` batches: drops from the log what only they need, and forgets sources
-  /// that are gone from the place and not in the log any more.
+  /// that it does not name any more, and that were gone from the place for `believe_after`.
   DISTRIB_DECL void let_go(std::uint64_t batches, ErrorRef to);
 
   /// What the log was when this process looked last; null: it did not look, or there was none.
@@ -103,7 +104,9 @@ class FollowedStream {
   std::optional<Clock::time_point> looked_;  // when the log did not get a batch
   std::optional<Clock::time_point> tried_;  // when the records of a batch could not be used
   std::optional<Clock::time_point> dry_since_;  // nothing new has come since then
-  std::optional<Clock::time_point> unreadable_since_;  // what is logged was gone or another one since then
+  // Since when the records of a batch were gone or others, and since when the place did not have a source.
+  std::map<std::uint64_t, Clock::time_point> unreadable_since_;
+  std::map<std::string, Clock::time_point, std::less<>> missing_since_;
 };
 
 }  // namespace v0

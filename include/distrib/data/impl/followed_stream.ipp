@@ -123,14 +123,22 @@ DISTRIB_DECL void FollowedStream::let_go(std::uint64_t batches, ErrorRef to) {
   if (log_ == nullptr || log_->kept_step() >= batches) return;
   const std::optional<std::vector<std::string>> there = place_->sources(error);
   if (error) return;
-  const auto is_gone = [&there](const std::string& name) { return there && !std::ranges::binary_search(*there, name); };
+  // This process may see a source late that another one has read, and another one may still see a source that is gone.
+  if (there)
+    std::erase_if(missing_since_, [&](const auto& one) { return std::ranges::binary_search(*there, one.first); });
+  const auto is_gone = [&, now = clock_.now()](const std::string& name) {
+    if (!there || std::ranges::binary_search(*there, name)) return false;
+    return now - missing_since_.try_emplace(name, now).first->second >= options_.believe_after;
+  };
   const auto drop = [batches, &is_gone](StreamLog& next) {
     const std::uint64_t before = next.kept_step();
     next.let_go(batches);
     if (next.kept_step() != before) next.forget_sources(is_gone);
   };
   SharedStreamLog log = checked(log_files_.change(first_log(), drop, error), error);
-  if (!error) log_ = std::move(log);
+  if (error) return;
+  log_ = std::move(log);
+  std::erase_if(missing_since_, [this](const auto& one) { return log_->end_of(one.first) == nullptr; });
 }
 
 // Returns the batch if the log has it and its records are there. Null without an error: they are not, or not yet.
@@ -144,8 +152,7 @@ DISTRIB_DECL auto FollowedStream::look_for(std::uint64_t batch, Error& error) ->
   // Leaves an error that may be seen late only if it was seen for long enough.
   const auto doubt = [&] {
     looked_ = tried_ = now;
-    if (!unreadable_since_) unreadable_since_ = now;
-    if (now - *unreadable_since_ < options_.believe_after) error = {};
+    if (now - unreadable_since_.try_emplace(batch, now).first->second < options_.believe_after) error = {};
   };
   // Leaves an error of a place that is away only if it was waited for long enough.
   const auto wait_on = [&] {
@@ -163,7 +170,7 @@ DISTRIB_DECL auto FollowedStream::look_for(std::uint64_t batch, Error& error) ->
     if (detail::is_seen_late(error)) return doubt(), nullptr;
     if (error) return nullptr;
     if (log_ == nullptr || !log_->covers(batch + 1)) {
-      unreadable_since_.reset();
+      unreadable_since_.erase(batch);
       if (log_ != nullptr && log_->records() != before) dry_since_.reset();
       if (wait_on())
         error = {stream_errc::nothing_new, place_->name() + ": nothing for " +
@@ -182,7 +189,7 @@ DISTRIB_DECL auto FollowedStream::look_for(std::uint64_t batch, Error& error) ->
   if (detail::is_place_away(error)) return wait_on(), nullptr;
   dry_since_.reset();
   if (detail::is_seen_late(error)) return doubt(), nullptr;
-  unreadable_since_.reset();
+  unreadable_since_.erase(unreadable_since_.begin(), unreadable_since_.upper_bound(batch));
   return found;
 }
 
