@@ -335,6 +335,14 @@ TEST_CASE("followed files: an object that is replaced while it is read is read a
     return request.starts_with("range") ? support::MapObjects::mismatch() : std::error_code{};
   };
   CHECK(followed_code(*stream.process(), 0).code == support::MapObjects::mismatch());
+  // The store does not say which of both it was: that is waited for.
+  int asked = 0;
+  stream.bucket->fail = [&asked](const std::string& request) {
+    if (request.starts_with("range")) return support::MapObjects::mismatch();
+    return request.starts_with("info") && ++asked % 2 == 0 ? support::MapObjects::away() : std::error_code{};
+  };
+  CHECK_FALSE(followed_code(*stream.process(), 0));
+  CHECK(asked == 2);
 }
 
 TEST_CASE("followed files: a store that cannot be followed is refused, one that is away is waited for", "[data]") {

@@ -37,6 +37,17 @@ struct FollowedNumbersPlace {
     return made;
   }
   [[nodiscard]] auto process() const -> std::unique_ptr<FollowedStream> { return process(options()); }
+  /// A process for which time passes only when the test says so.
+  [[nodiscard]] auto process_at(const milliseconds& now, const distrib::FollowedStreamOptions& how) const
+      -> std::unique_ptr<FollowedStream> {
+    distrib::Error error;
+    const distrib::detail::StreamClock clock{[&now] { return std::chrono::steady_clock::time_point{now}; },
+                                             [](milliseconds) { FAIL("it does not wait"); }};
+    auto made = std::make_unique<FollowedStream>(std::make_unique<numbered_place::Place>(sources), how,
+                                                 distrib::StreamLogFiles{how.log, how.open_store}, clock, error);
+    CHECK_FALSE(error);
+    return made;
+  }
 
   std::shared_ptr<numbered_place::Sources> sources = std::make_shared<numbered_place::Sources>();
   std::shared_ptr<support::MapObjects> bucket = std::make_shared<support::MapObjects>();
@@ -145,6 +156,54 @@ TEST_CASE("a followed stream: what no restart needs is let go, sources that are 
   CHECK_FALSE(error);
   stream->continue_after(4, error);
   CHECK(error.code == distrib::stream_errc::log_behind);
+}
+
+TEST_CASE("a followed stream: a source is forgotten when the place did not have it for a while", "[data]") {
+  const FollowedNumbersPlace place;
+  for (const char* const name : {"a", "b", "c", "d"})
+    place.sources->records[name] = {std::string{name} + "0", std::string{name} + "1"};
+  milliseconds now{1'000};
+  distrib::FollowedStreamOptions options = place.options();
+  options.believe_after = milliseconds{100};
+  const auto stream = place.process_at(now, options);
+  distrib::Error error;
+  CHECK(stream->is_there(3, error));
+  // Another process has read "a", and this one does not see it yet.
+  const auto seen_late = place.sources->records.extract("a");
+  stream->let_go(1, error);
+  CHECK(stream->log()->end_of("a") != nullptr);
+  now += milliseconds{90};
+  stream->let_go(2, error);
+  CHECK(stream->log()->end_of("a") != nullptr);
+  now += milliseconds{10};
+  stream->let_go(3, error);
+  CHECK(stream->log()->end_of("a") == nullptr);
+  CHECK(stream->log()->end_of("b") != nullptr);
+  CHECK_FALSE(error);
+}
+
+TEST_CASE("a followed stream: how long records are gone is counted for each batch", "[data]") {
+  const FollowedNumbersPlace place;
+  for (const char* const name : {"a", "b"})
+    place.sources->records[name] = {std::string{name} + "0", std::string{name} + "1"};
+  CHECK(is_batch_there(*place.process(), 1));
+  milliseconds now{1'000};
+  distrib::FollowedStreamOptions options = place.options();
+  options.believe_after = milliseconds{100};
+  const auto stream = place.process_at(now, options);
+  place.sources->records.clear();
+  const auto asks_for = [&](std::uint64_t batch) {
+    distrib::Error error;
+    CHECK_FALSE(stream->is_there(batch, error));
+    now += milliseconds{50};
+    return error.code;
+  };
+  CHECK_FALSE(asks_for(0));
+  CHECK_FALSE(asks_for(0));
+  // The job goes on without this process, which then asks for another batch.
+  CHECK_FALSE(asks_for(1));
+  CHECK_FALSE(asks_for(1));
+  CHECK(asks_for(1) == distrib::stream_errc::source_gone);
 }
 
 TEST_CASE("a followed stream: options that cannot be are refused", "[data]") {

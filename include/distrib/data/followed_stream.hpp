@@ -10,6 +10,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,6 +30,19 @@ struct FollowedStreamOptions {
   std::chrono::milliseconds believe_after{10'000};  ///< For so long, what is gone or replaced may be seen late.
 };
 
+namespace detail {
+
+/// How a followed stream tells the time, and waits. Tests have a clock of their own.
+struct StreamClock {
+  std::function<std::chrono::steady_clock::time_point()> now;
+  std::function<void(std::chrono::milliseconds)> sleep;
+
+  /// The clock of the system.
+  [[nodiscard]] static DISTRIB_DECL auto of_system() -> StreamClock;
+};
+
+}  // namespace detail
+
 /// The records of a place as batches: which records are in which batch stands in a log that all processes of a job
 /// share (`StreamLogFiles`). The process that needs a batch which the log does not have looks at the place, and
 /// proposes what it finds there. Before records are logged, and before they are used, they are compared with the log.
@@ -39,6 +54,9 @@ class FollowedStream {
  public:
   /// Reads the log. Errors: `data_errc::bad_batch_size`; `stream_errc::no_log`, `other_batch_size`.
   DISTRIB_DECL FollowedStream(std::unique_ptr<StreamPlace> place, FollowedStreamOptions options, ErrorRef to);
+  /// The same with a log that lies elsewhere, and another clock.
+  DISTRIB_DECL FollowedStream(std::unique_ptr<StreamPlace> place, FollowedStreamOptions options, StreamLogFiles log,
+                              detail::StreamClock clock, ErrorRef to);
 
   [[nodiscard]] auto options() const noexcept -> const FollowedStreamOptions& { return options_; }
   /// What the data are, for messages.
@@ -60,7 +78,7 @@ class FollowedStream {
   DISTRIB_DECL void continue_after(std::uint64_t batches, ErrorRef to);
 
   /// No restart will ask for the first `batches` batches: drops from the log what only they need, and forgets sources
-  /// that are gone from the place and not in the log any more.
+  /// that it does not name any more, and that were gone from the place for `believe_after`.
   DISTRIB_DECL void let_go(std::uint64_t batches, ErrorRef to);
 
   /// What the log was when this process looked last; null: it did not look, or there was none.
@@ -81,11 +99,14 @@ class FollowedStream {
   mutable std::mutex mutex_;
   std::unique_ptr<StreamPlace> place_;
   StreamLogFiles log_files_;
+  detail::StreamClock clock_;
   SharedStreamLog log_;
   std::optional<Clock::time_point> looked_;  // when the log did not get a batch
   std::optional<Clock::time_point> tried_;  // when the records of a batch could not be used
   std::optional<Clock::time_point> dry_since_;  // nothing new has come since then
-  std::optional<Clock::time_point> unreadable_since_;  // what is logged was gone or another one since then
+  // Since when the records of a batch were gone or others, and since when the place did not have a source.
+  std::map<std::uint64_t, Clock::time_point> unreadable_since_;
+  std::map<std::string, Clock::time_point, std::less<>> missing_since_;
 };
 
 }  // namespace v0

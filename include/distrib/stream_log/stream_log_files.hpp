@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 namespace distrib {
 inline namespace v0 {
@@ -47,6 +46,8 @@ class StreamLogFiles {
   /// Does nothing but keep its arguments. `name`: a directory, which the first change creates, or the URL of a prefix
   /// of a store that `open` opens.
   DISTRIB_DECL explicit StreamLogFiles(std::string name, OpenObjectStore open = {});
+  /// The same for a log that lies elsewhere; `name` is for messages.
+  StreamLogFiles(std::string name, detail::AnyLogHome home) : name_{std::move(name)}, home_{std::move(home)} {}
 
   /// The directory or the URL.
   [[nodiscard]] auto name() const noexcept -> const std::string& { return name_; }
@@ -63,9 +64,6 @@ class StreamLogFiles {
       -> SharedStreamLog;
 
  private:
-  using Home = std::variant<detail::DirectoryHome, detail::StoreHome>;
-
-  template <class Work> auto use(Work work) { return std::visit(work, home_); }
   [[nodiscard]] DISTRIB_DECL auto newest_version(Error& error) -> std::uint64_t;
   DISTRIB_DECL void update(Error& error);
   DISTRIB_DECL void remove_old();
@@ -73,7 +71,7 @@ class StreamLogFiles {
   static constexpr std::uint64_t kept_versions = 8;
 
   std::string name_;
-  Home home_;
+  detail::AnyLogHome home_;
   std::uint64_t version_ = 0;  // of log_; 0: none
   SharedStreamLog log_;
 };

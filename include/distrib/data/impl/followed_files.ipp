@@ -197,6 +197,7 @@ DISTRIB_DECL auto FilePlace::read(const std::string& file, std::string& version,
     const ObjectInfo now = store_->store.info(key, missing);
     if (missing.code == failure::not_found || (!missing && now.version != object.version))
       error = {stream_errc::source_replaced, path[0] + ": while it was read"};
+    else if (missing) error = std::move(missing);  // it is not known which: the store is asked again
   }
   return records;
 }

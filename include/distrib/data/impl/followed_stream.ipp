@@ -8,6 +8,7 @@
 #include <distrib/stream_log/error.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -26,11 +27,21 @@ DISTRIB_DECL auto is_seen_late(const Error& error) noexcept -> bool {
   return error.code == stream_errc::source_gone || error.code == stream_errc::source_replaced;
 }
 
+DISTRIB_DECL auto StreamClock::of_system() -> StreamClock {
+  return {[] { return std::chrono::steady_clock::now(); },
+          [](std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }};
+}
+
 }  // namespace detail
 
 DISTRIB_DECL FollowedStream::FollowedStream(std::unique_ptr<StreamPlace> place, FollowedStreamOptions options,
                                             ErrorRef to)
-    : options_{std::move(options)}, place_{std::move(place)}, log_files_{options_.log, options_.open_store} {
+    : FollowedStream{std::move(place), options, StreamLogFiles{options.log, options.open_store},
+                     detail::StreamClock::of_system(), to} {}
+
+DISTRIB_DECL FollowedStream::FollowedStream(std::unique_ptr<StreamPlace> place, FollowedStreamOptions options,
+                                            StreamLogFiles log, detail::StreamClock clock, ErrorRef to)
+    : options_{std::move(options)}, place_{std::move(place)}, log_files_{std::move(log)}, clock_{std::move(clock)} {
   detail::ErrorOut error{to};
   if (options_.batch_size == 0 || options_.batch_size > std::uint64_t{1} << 31)
     error = {data_errc::bad_batch_size, place_->name()};
@@ -74,21 +85,21 @@ DISTRIB_DECL void FollowedStream::continue_after(std::uint64_t batches, ErrorRef
   detail::ErrorOut error{to};
   if (batches == 0) return;
   // A version that another machine has written may be seen late.
-  const auto deadline = Clock::now() + options_.believe_after;
+  const auto deadline = clock_.now() + options_.believe_after;
   for (;;) {
     {
       const std::lock_guard lock{mutex_};
       check_begin(batches, error);
     }
     const bool may_be_late = error.code == stream_errc::log_behind || detail::is_place_away(error);
-    if (!may_be_late || Clock::now() >= deadline) return;
+    if (!may_be_late || clock_.now() >= deadline) return;
     pause();
   }
 }
 
 DISTRIB_DECL void FollowedStream::pause() const {
   using std::chrono::milliseconds;
-  std::this_thread::sleep_for(std::clamp(options_.look_every, milliseconds{1}, milliseconds{1'000}));
+  clock_.sleep(std::clamp(options_.look_every, milliseconds{1}, milliseconds{1'000}));
 }
 
 DISTRIB_DECL void FollowedStream::check_begin(std::uint64_t batches, Error& error) {
@@ -112,19 +123,27 @@ DISTRIB_DECL void FollowedStream::let_go(std::uint64_t batches, ErrorRef to) {
   if (log_ == nullptr || log_->kept_step() >= batches) return;
   const std::optional<std::vector<std::string>> there = place_->sources(error);
   if (error) return;
-  const auto is_gone = [&there](const std::string& name) { return there && !std::ranges::binary_search(*there, name); };
+  // This process may see a source late that another one has read, and another one may still see a source that is gone.
+  if (there)
+    std::erase_if(missing_since_, [&](const auto& one) { return std::ranges::binary_search(*there, one.first); });
+  const auto is_gone = [&, now = clock_.now()](const std::string& name) {
+    if (!there || std::ranges::binary_search(*there, name)) return false;
+    return now - missing_since_.try_emplace(name, now).first->second >= options_.believe_after;
+  };
   const auto drop = [batches, &is_gone](StreamLog& next) {
     const std::uint64_t before = next.kept_step();
     next.let_go(batches);
     if (next.kept_step() != before) next.forget_sources(is_gone);
   };
   SharedStreamLog log = checked(log_files_.change(first_log(), drop, error), error);
-  if (!error) log_ = std::move(log);
+  if (error) return;
+  log_ = std::move(log);
+  std::erase_if(missing_since_, [this](const auto& one) { return log_->end_of(one.first) == nullptr; });
 }
 
 // Returns the batch if the log has it and its records are there. Null without an error: they are not, or not yet.
 DISTRIB_DECL auto FollowedStream::look_for(std::uint64_t batch, Error& error) -> std::shared_ptr<const StreamBatch> {
-  const auto now = Clock::now();
+  const auto now = clock_.now();
   const auto is_early = [&](std::optional<Clock::time_point>& last) {
     if (last && now - *last < options_.look_every) return true;
     last.reset();
@@ -133,8 +152,7 @@ DISTRIB_DECL auto FollowedStream::look_for(std::uint64_t batch, Error& error) ->
   // Leaves an error that may be seen late only if it was seen for long enough.
   const auto doubt = [&] {
     looked_ = tried_ = now;
-    if (!unreadable_since_) unreadable_since_ = now;
-    if (now - *unreadable_since_ < options_.believe_after) error = {};
+    if (now - unreadable_since_.try_emplace(batch, now).first->second < options_.believe_after) error = {};
   };
   // Leaves an error of a place that is away only if it was waited for long enough.
   const auto wait_on = [&] {
@@ -152,7 +170,7 @@ DISTRIB_DECL auto FollowedStream::look_for(std::uint64_t batch, Error& error) ->
     if (detail::is_seen_late(error)) return doubt(), nullptr;
     if (error) return nullptr;
     if (log_ == nullptr || !log_->covers(batch + 1)) {
-      unreadable_since_.reset();
+      unreadable_since_.erase(batch);
       if (log_ != nullptr && log_->records() != before) dry_since_.reset();
       if (wait_on())
         error = {stream_errc::nothing_new, place_->name() + ": nothing for " +
@@ -171,7 +189,7 @@ DISTRIB_DECL auto FollowedStream::look_for(std::uint64_t batch, Error& error) ->
   if (detail::is_place_away(error)) return wait_on(), nullptr;
   dry_since_.reset();
   if (detail::is_seen_late(error)) return doubt(), nullptr;
-  unreadable_since_.reset();
+  unreadable_since_.erase(unreadable_since_.begin(), unreadable_since_.upper_bound(batch));
   return found;
 }
 

@@ -5,70 +5,60 @@
 
 #include <distrib/core/file_descriptor.hpp>
 #include <distrib/core/files.hpp>
-#include <distrib/core/paths.hpp>
 #include <distrib/record/error.hpp>
 #include <distrib/record/second_write.hpp>
 #include <distrib/stream_log/error.hpp>
-#include <distrib/stream_log/stream_file.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <system_error>
+#include <utility>
 
 namespace distrib {
 inline namespace v0 {
 namespace detail {
 
-DISTRIB_DECL auto DirectoryHome::place(const std::string& name) const -> std::string {
-  return join_path(directory_, name);
-}
-
-DISTRIB_DECL auto DirectoryHome::names(Error& error) const -> std::vector<std::string> {
-  error = {};
-  std::error_code ec;
-  std::vector<std::string> found = list_directory(directory_, ec);
-  if (ec && ec != std::errc::no_such_file_or_directory) error = {ec, directory_};
+DISTRIB_DECL auto LogHomeFiles::names(const std::string& directory, std::error_code& ec) const
+    -> std::vector<std::string> {
+  std::vector<std::string> found = list_directory(directory, ec);
+  if (ec == std::errc::no_such_file_or_directory) ec.clear();
   return found;
 }
 
-// Its author may have been killed just before it made the file durable.
-DISTRIB_DECL auto DirectoryHome::read(const std::string& name, Error& error) const -> std::vector<std::byte> {
-  error = {};
-  const std::string path = place(name);
-  std::error_code ec;
-  const std::string bytes = read_up_to(path, max_stream_file_bytes + 1, ec);
-  if (!ec) sync_path(path, O_RDONLY, ec);
-  if (!ec) sync_name(path, ec);
-  if (ec) error = {ec, path};
+DISTRIB_DECL auto LogHomeFiles::read(const std::string& path, std::size_t most, std::error_code& ec) const
+    -> std::vector<std::byte> {
+  const std::string bytes = read_up_to(path, most, ec);
   const ByteView view = as_bytes(bytes);
   return {view.begin(), view.end()};
 }
 
-DISTRIB_DECL auto DirectoryHome::add(const std::string& name, ByteView bytes, Error& error) -> bool {
-  error = {};
-  std::error_code ec;
-  make_directories(directory_, ec);
-  if (ec) return error = {ec, directory_}, false;
-  const std::string path = place(name);
-  NewFile made = create_hidden_file(path, ec);
-  if (ec) return error = {ec, made.path}, false;
-  made.file.write(bytes, ec);
-  if (!ec && ::fsync(made.file.get()) != 0) ec = last_os_error();
-  bool is_linked = false;
-  if (!ec) {
-    is_linked = ::link(made.path.c_str(), path.c_str()) == 0;
-    // The hidden file is gone if other processes have made many versions meanwhile, and removed old ones.
-    if (!is_linked && errno != EEXIST && errno != ENOENT) ec = last_os_error();
-  }
-  ::unlink(made.path.c_str());
-  if (!ec && is_linked) sync_name(path, ec);
-  if (ec) error = {ec, path};
-  return is_linked && !ec;
+DISTRIB_DECL void LogHomeFiles::sync(const std::string& path, std::error_code& ec) const {
+  detail::sync_path(path, O_RDONLY, ec);
 }
 
-DISTRIB_DECL void DirectoryHome::remove(const std::string& name) { ::unlink(place(name).c_str()); }
+DISTRIB_DECL void LogHomeFiles::sync_name(const std::string& path, std::error_code& ec) const {
+  detail::sync_name(path, ec);
+}
+
+DISTRIB_DECL void LogHomeFiles::make_directories(const std::string& directory, std::error_code& ec) const {
+  detail::make_directories(directory, ec);
+}
+
+DISTRIB_DECL auto LogHomeFiles::write_hidden(const std::string& path, ByteView bytes, std::error_code& ec) const
+    -> std::string {
+  NewFile made = create_hidden_file(path, ec);
+  if (ec) return std::move(made.path);
+  made.file.write(bytes, ec);
+  if (!ec && ::fsync(made.file.get()) != 0) ec = last_os_error();
+  if (ec) remove(made.path);
+  return std::move(made.path);
+}
+
+DISTRIB_DECL void LogHomeFiles::link(const std::string& from, const std::string& to, std::error_code& ec) const {
+  ec = ::link(from.c_str(), to.c_str()) == 0 ? std::error_code{} : last_os_error();
+}
+
+DISTRIB_DECL void LogHomeFiles::remove(const std::string& path) const { ::unlink(path.c_str()); }
 
 DISTRIB_DECL auto StoreHome::is_open(Error& error) -> bool {
   error = {};

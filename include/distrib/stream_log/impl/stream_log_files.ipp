@@ -42,13 +42,13 @@ DISTRIB_DECL auto stream_log_name(std::uint64_t version) -> std::string {
 
 DISTRIB_DECL StreamLogFiles::StreamLogFiles(std::string name, OpenObjectStore open)
     : name_{std::move(name)},
-      home_{detail::is_url(name_) ? Home{detail::StoreHome{name_, std::move(open)}}
-                                  : Home{detail::DirectoryHome{name_}}} {}
+      home_{detail::is_url(name_) ? detail::AnyLogHome{detail::StoreHome{name_, std::move(open)}}
+                                  : detail::AnyLogHome{detail::DirectoryHome{name_}}} {}
 
 // Returns 0 if there is no version.
 DISTRIB_DECL auto StreamLogFiles::newest_version(Error& error) -> std::uint64_t {
   std::uint64_t newest = 0;
-  for (const std::string& name : use([&error](auto& home) { return home.names(error); }))
+  for (const std::string& name : home_.names(error))
     newest = std::max(newest, detail::stream_log_version(name).value_or(0));
   return newest;
 }
@@ -58,14 +58,14 @@ DISTRIB_DECL void StreamLogFiles::update(Error& error) {
   int vanished = 0;
   for (std::uint64_t version = newest_version(error); !error && version > version_; version = newest_version(error)) {
     const std::string name = detail::stream_log_name(version);
-    const std::vector<std::byte> bytes = use([&name, &error](auto& home) { return home.read(name, error); });
+    const std::vector<std::byte> bytes = home_.read(name, error);
     // There may be so many newer ones that it was removed.
     if (error.code == failure::not_found && ++vanished < 1'000) continue;
     if (error) return;
     std::error_code ec;
     std::optional<StreamFile> file = parse_stream_file(bytes, ec);
     if (file && file->log == nullptr) ec = stream_errc::bad_log;
-    if (ec) return void(error = {ec, use([&name](auto& home) { return home.place(name); })});
+    if (ec) return void(error = {ec, home_.place(name)});
     version_ = version;
     log_ = std::move(file->log);
   }
@@ -90,7 +90,7 @@ DISTRIB_DECL auto StreamLogFiles::change(const StreamLog& first, const std::func
     const std::uint64_t version = version_ + 1;
     const std::string name = detail::stream_log_name(version);
     const std::vector<std::byte> bytes = to_bytes(StreamFile{next->id(), next, true});
-    const bool is_added = use([&](auto& home) { return home.add(name, bytes, error); });
+    const bool is_added = home_.add(name, bytes, error);
     if (error) return nullptr;
     if (!is_added) continue;
     // A process that slept for long may have made a version whose number is free again, because it was removed: then
@@ -110,11 +110,11 @@ DISTRIB_DECL auto StreamLogFiles::change(const StreamLog& first, const std::func
 // Removes versions that no process reads any more, and what killed processes have left. Failures do no harm.
 DISTRIB_DECL void StreamLogFiles::remove_old() {
   Error ignored;
-  for (const std::string& name : use([&ignored](auto& home) { return home.names(ignored); })) {
+  for (const std::string& name : home_.names(ignored)) {
     const std::size_t digits = detail::stream_log_stem.size() + detail::stream_log_digits;
     const bool is_hidden = name.starts_with('.') && name.size() > digits + 1;
     const auto version = detail::stream_log_version(is_hidden ? std::string_view{name}.substr(1, digits) : name);
-    if (version && *version + kept_versions <= version_) use([&name](auto& home) { home.remove(name); });
+    if (version && *version + kept_versions <= version_) home_.remove(name);
   }
 }
 
