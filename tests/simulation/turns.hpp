@@ -12,7 +12,7 @@
 
 namespace simulation {
 
-/// Threads of which one runs at a time: the thread that has the turn gives it to another one. So code that blocks can be
+/// Threads that run one at a time: the thread that has the turn gives it to another one. So code that blocks can be
 /// interrupted in its middle, at places and in an order that a test draws, and runs the same way each time.
 ///
 /// Threads: `give` and the destructor are for the thread that made the object, `start` and `pass` for the thread that
