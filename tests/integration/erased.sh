@@ -74,8 +74,11 @@ def erased(number):
     job.hold("worker", 1)
     log, found = Log("erased/log"), None
     name = log.head()["manifest"]
-    while name and (manifest := log.manifest(name))["step"] >= last:  # steps may be left out
-        found, name = manifest, manifest["before"]
+    try:
+        while name and (manifest := log.manifest(name))["step"] >= last:  # steps may be left out
+            found, name = manifest, manifest["before"]
+    except FileNotFoundError:  # it is removed, and all that are older
+        pass
     state = loaded(found["position"])
     if all(key in state[table] for key in keys):
         sys.exit(f"keys went after step {last}, and at step {found['step']} all are there")
